@@ -1,0 +1,54 @@
+/* What every file may use: attributes, small helpers, checked sizes. */
+#ifndef KC_BASE_H
+#define KC_BASE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kcore/kcore.h"
+
+#define KC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define KC_INLINE static inline __attribute__((always_inline))
+#define KC_UNUSED __attribute__((unused))
+
+/* Every block from the allocator starts on a cache line; panels and rows rely on it. */
+#define KC_ALIGN 64
+
+#define KC_CONCAT_(a, b) a##_##b
+#define KC_CONCAT(a, b) KC_CONCAT_(a, b)
+
+KC_INLINE size_t kc_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+KC_INLINE size_t kc_max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The least multiple of `step` that is not below n. */
+KC_INLINE size_t kc_round_up(size_t n, size_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+KC_INLINE size_t kc_ceil_div(size_t n, size_t step)
+{
+    return n / step + (n % step != 0);
+}
+
+/* *out = a * b; false where the product does not fit. */
+KC_INLINE bool kc_mul_size(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+KC_INLINE size_t kc_dtype_bytes(kc_dtype dtype)
+{
+    return dtype == KC_F64 ? 8 : 4;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* One public call while it runs: where its memory comes from, how many threads it has, how it is
+ * stopped, where its error text goes.  The first argument of everything below api/ that allocates,
+ * runs in parallel or can be stopped.
+ *
+ *   kc_call call;
+ *   KC_TRY(kc_call_begin(&call, ctx, run, "gram", err));
+ *   kc_status status = work(&call);
+ *   return kc_call_end(&call, status); */
+#ifndef KC_CALL_H
+#define KC_CALL_H
+
+#include <stdatomic.h>
+
+#include "base/kc_arena.h"
+#include "base/kc_base.h"
+#include "base/kc_status.h"
+
+typedef struct kc_call {
+    kc_context *ctx;
+    kc_error *err;
+    kc_arena *arena;
+    int32_t n_threads; /* >= 1 */
+    double start;      /* kc_clock() */
+    double deadline;   /* kc_clock(), infinity where there is none */
+    double next_poll;  /* kc_clock() from which the caller is asked again */
+    const kc_cancel *cancel;
+    kc_progress_fn *on_progress;
+    void *progress_data;
+    kc_progress progress; /* kept up to date by whoever works */
+    atomic_int stop;      /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
+} kc_call;
+
+kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
+                        kc_error *err);
+
+/* Gives back the arena and returns `status`. */
+kc_status kc_call_end(kc_call *call, kc_status status);
+
+/* Asks the clock, the token and (every 20 ms at most) the callback; the caller's thread only.
+ * Returns why the call must stop, or KC_OK.  Costs about 30 ns where there is nothing to do. */
+kc_status kc_call_poll(kc_call *call);
+
+/* Whether a poll has said stop: for workers, a relaxed load. */
+KC_INLINE bool kc_call_stopped(const kc_call *call)
+{
+    return atomic_load_explicit(&call->stop, memory_order_relaxed) != KC_OK;
+}
+
+/* The error for a call that was stopped: fills the text and returns the status. */
+kc_status kc_call_stop_error(kc_call *call);
+
+/* Memory of this call, or NULL. */
+KC_INLINE void *kc_call_take(kc_call *call, size_t count, size_t size)
+{
+    return kc_arena_take(call->arena, count, size);
+}
+
+#endif

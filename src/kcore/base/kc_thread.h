@@ -1,0 +1,23 @@
+/* The only door to threads.
+ *
+ * The work is cut into chunks by the caller, by counts alone, so that results cannot depend on the
+ * number of threads; chunks are dealt to the caller's thread and to the pool's workers as they come
+ * free.  The pool starts its workers at the first use, sleeps when idle (it spins for at most about
+ * 20 us), and starts anew in a forked child.  A second caller that finds the pool busy works alone:
+ * concurrent calls never wait for each other. */
+#ifndef KC_THREAD_H
+#define KC_THREAD_H
+
+#include "base/kc_call.h"
+
+/* worker: 0 .. kc_workers() - 1, for the worker's own workspace. */
+typedef void kc_chunk_fn(void *data, size_t chunk, int32_t worker);
+
+/* How many workers a kc_parallel_for over n_chunks would use at the most. */
+int32_t kc_workers(const kc_call *call, size_t n_chunks);
+
+/* Runs every chunk once, or stops between chunks: then the error says why.  A chunk should take
+ * no longer than a few milliseconds: that is how soon a stop is seen.  Sets progress.fraction. */
+kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void *data);
+
+#endif

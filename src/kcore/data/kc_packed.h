@@ -1,0 +1,50 @@
+/* Samples in the form the inner loops read: owned, aligned, of the computing type, with norms.
+ *
+ * Dense points are cut into panels of KC_PANEL_BYTES per feature: panel p holds the samples
+ * p*w .. p*w + w-1 (w = 16 for f32, 8 for f64), feature by feature, padded with zeros:
+ *
+ *     panels[(p*d + t)*w + s] = x[p*w + s][t]
+ *
+ * CSR points keep their rows, columns sorted and distinct; arrays that are so already, in the right
+ * type, are borrowed from the view.  Points with few features or many nonzeros are packed dense
+ * whatever their storage: kernel values do not depend on it (docs/numerics.md). */
+#ifndef KC_PACKED_H
+#define KC_PACKED_H
+
+#include "base/kc_call.h"
+
+#define KC_PANEL_BYTES 64
+
+/* Up to this many features, |x - z|^2 is summed from differences: more exact, and no slower. */
+#define KC_DIRECT_DIFF_MAX 24
+
+typedef struct kc_packed {
+    kc_dtype dtype;
+    bool is_sparse;
+    size_t n, d;
+    void *panels;          /* dense */
+    const int64_t *indptr; /* CSR: n + 1 entries */
+    const int32_t *cols;   /* CSR */
+    const void *vals;      /* CSR */
+    void *sq_norms;        /* x.x of every sample, by the same chain as x.z; zeros to a full panel */
+    void *owned[4];        /* what kc_packed_free releases */
+} kc_packed;
+
+/* Samples per panel. */
+KC_INLINE size_t kc_panel_width(kc_dtype dtype)
+{
+    return KC_PANEL_BYTES / kc_dtype_bytes(dtype);
+}
+
+/* Checks the view, packs it in `dtype`, and refuses NaN, infinity and norms that overflow: the text
+ * names row, column and value.  `out` is empty on failure. */
+kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out);
+
+/* The samples `rows` of `from`, in that order, as packed points of their own (support vectors). */
+kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
+                         kc_packed *out);
+
+/* Accepts an empty one. */
+void kc_packed_free(kc_context *ctx, kc_packed *packed);
+
+#endif
