@@ -1,0 +1,159 @@
+# From a bare machine (Python 3.11, a C compiler, make) to a result, in one command each:
+#
+#   make demo            build, and run the main job on data it generates
+#   make test            build, then every test and every style check
+#   make test-slow       the tests that take longer
+#   make bench-kernels   kernel evaluations against NumPy and scikit-learn
+#   make bench           every benchmark
+#   make format          let the formatters rewrite what they may
+#   make clean           forget what was built (distclean: the environment too)
+#
+# Tools and libraries are installed into .venv, by the lists in pyproject.toml; builds are in build/.
+
+PYTHON ?= python3
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+.PHONY: help
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# ---- Environment ----------------------------------------------------------------------------
+
+# $(call install_requirements,names): the package's own requirements, those of its build, and the
+# named extras, read from pyproject.toml.
+install_requirements = \
+	python -c "import sys, tomllib; t = tomllib.load(open('pyproject.toml', 'rb')); \
+	p = t['project']; e = p['optional-dependencies']; \
+	print(*t['build-system']['requires'], 'ninja', *p['dependencies'], \
+	*(r for name in sys.argv[1:] for r in e[name]), sep='\n')" $(1) > .venv/requirements.txt \
+	&& pip install --quiet --requirement .venv/requirements.txt
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kcore needs Python 3.11 or later; try make PYTHON=python3.11")'
+	@echo "making the environment .venv"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/has-build: pyproject.toml | .venv/made
+	@echo "installing what the build needs"
+	@$(call install_requirements)
+	@touch $@
+
+.venv/has-test: pyproject.toml | .venv/has-build
+	@echo "installing what the tests need"
+	@$(call install_requirements,test dev)
+	@touch $@
+
+.venv/has-bench: pyproject.toml | .venv/has-build
+	@echo "installing what the benchmarks need"
+	@$(call install_requirements,bench)
+	@touch $@
+
+# The package as users get it; build/package is kept, so that only what changed is compiled.
+package_sources := meson.build meson.options pyproject.toml \
+	$(shell find src python -type f -not -name '*.pyc')
+
+.venv/has-kcore: $(package_sources) | .venv/has-build
+	@echo "building and installing kcore"
+	@pip install --quiet --no-deps --no-build-isolation --force-reinstall \
+		--config-settings=build-dir=build/package .
+	@touch $@
+
+# ---- Uses -----------------------------------------------------------------------------------
+
+.PHONY: demo bench bench-kernels
+demo: .venv/has-kcore
+	@python examples/demo.py
+
+bench-kernels: .venv/has-bench .venv/has-kcore build/release/build.ninja
+	@ninja -C build/release --quiet
+	@python bench/python/bench_kernels.py
+
+bench: bench-kernels
+
+# ---- Tests ----------------------------------------------------------------------------------
+
+c_options := -Dpython=disabled -Dtests=true -Dbench=true -Dwerror=true
+sanitize := -Db_sanitize=address,undefined
+
+# $(call step,name,commands): one line where they pass, all they said where they fail.
+define step
+	@mkdir -p build/log; start=$$(date +%s); \
+	if ( set -e; $(2) ) > build/log/$(1).log 2>&1; then word=ok; else word=FAILED; fi; \
+	if [ $$word = FAILED ]; then cat build/log/$(1).log; fi; \
+	printf '%-7s %-14s %4d s\n' $$word $(1) $$(($$(date +%s) - start)); \
+	[ $$word = ok ]
+endef
+
+build/release/build.ninja: | .venv/has-build
+	@meson setup build/release $(c_options) > /dev/null
+
+build/sanitize/build.ninja: | .venv/has-build
+	@meson setup build/sanitize $(c_options) --buildtype=debugoptimized $(sanitize) > /dev/null
+
+test_steps := c-release c-sanitize python layers sizes symbols clang-format ruff cython-lint mypy \
+	stubtest
+.PHONY: test test-slow $(test_steps)
+
+# Steps run side by side and go on past a failure; each one's output is kept together.
+test: .venv/has-test .venv/has-kcore
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target $(test_steps) \
+		|| { echo "make test: FAILED, see above and build/log/"; exit 1; }
+	@tail -n 1 build/log/python.log
+	@echo "make test: all passed"
+
+test-slow: .venv/has-test .venv/has-kcore
+	@pytest -q -m slow --timeout=1800
+
+c-release: build/release/build.ninja
+	$(call step,$@,ninja -C build/release --quiet; meson test -C build/release --no-rebuild --print-errorlogs)
+
+c-sanitize: build/sanitize/build.ninja
+	$(call step,$@,ninja -C build/sanitize --quiet; meson test -C build/sanitize --no-rebuild --print-errorlogs)
+
+python: .venv/has-kcore
+	$(call step,$@,pytest -q)
+
+layers sizes:
+	$(call step,$@,python tests/style/check_$@.py)
+
+symbols: c-release .venv/has-kcore
+	$(call step,$@,python tests/style/check_symbols.py build/release)
+
+c_files = $(shell find src tests bench examples -name '*.[ch]' -o -name '*.inc')
+clang-format:
+	$(call step,$@,clang-format --dry-run -Werror $(c_files))
+
+ruff:
+	$(call step,$@,ruff check --quiet; ruff format --check --quiet)
+
+cython-lint:
+	$(call step,$@,cython-lint python)
+
+mypy: .venv/has-kcore
+	$(call step,$@,mypy python/kcore)
+
+stubtest: .venv/has-kcore
+	$(call step,$@,cd build; python -m mypy.stubtest kcore._core)
+
+# ---- Housekeeping ---------------------------------------------------------------------------
+
+.PHONY: format clean distclean
+format: .venv/has-test
+	@clang-format -i $(c_files)
+	@ruff check --quiet --fix; ruff format --quiet
+
+clean:
+	@rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	@rm -f .venv/has-kcore
+
+distclean: clean
+	@rm -rf .venv
