@@ -1,0 +1,105 @@
+"""Hold the includes of src/kcore to the layer table, and the build to the sources.
+
+Arrows point down only: a file may include headers of its own layer and of the layers that the table
+names.  Every source is listed in src/kcore/meson.build, so that none is forgotten in silence.
+"""
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+MAY_INCLUDE = {
+    "base": "",
+    "data": "base",
+    "simd": "base",
+    "kernel": "base data simd",
+    "rows": "base data kernel",
+    "solver": "base data simd rows",
+    "model": "base data simd kernel",
+    "task": "base data kernel rows solver model",
+    "api": "base data simd kernel model task",
+}
+PUBLIC = "kcore"  # kcore/kcore.h, open to all
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def layer_faults(core: Path) -> Iterator[str]:
+    """Say which includes under the folder `core` point where they may not."""
+    for path in sorted(core.rglob("*")):
+        layer = path.relative_to(core).parts[0]
+        if path.suffix not in {".c", ".h", ".inc"} or layer == "include":
+            continue
+        if layer not in MAY_INCLUDE:
+            yield f"{path}: {layer} is not a layer of the table"
+            continue
+        allowed = {PUBLIC, layer, *MAY_INCLUDE[layer].split()}
+        for mark, name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+            if mark == "<":
+                if name.startswith(("kcore/", *(f"{other}/" for other in MAY_INCLUDE))):
+                    yield f'{path}: <{name}> is ours, write "{name}"'
+            elif "/" not in name or name.startswith("."):
+                yield f'{path}: "{name}" must be written as "layer/{Path(name).name}"'
+            elif name.split("/")[0] not in allowed:
+                yield f'{path}: "{name}", but {layer} may include only {sorted(allowed)}'
+
+
+def binding_faults(package: Path) -> Iterator[str]:
+    """Say where the Python package reaches past the public header."""
+    for path in sorted([*package.rglob("*.pyx"), *package.rglob("*.pxd")]):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r'cdef extern from\s+["\'<]+([^"\'>]+)', text):
+            if name.split("/")[0] in MAY_INCLUDE or name.startswith("kc_"):
+                yield f"{path}: {name} is internal, the package uses kcore/kcore.h only"
+
+
+def build_faults(core: Path) -> Iterator[str]:
+    """Say which sources the build does not name."""
+    build = (core / "meson.build").read_text(encoding="utf-8")
+    for path in sorted(core.rglob("*.c")):
+        is_isa = path.match("simd/kc_ops_*.c") and f"'{path.stem[7:]}':" in build
+        if f"'{path.name}'" not in build and not is_isa:
+            yield f"{path} is not listed in {core / 'meson.build'}"
+
+
+def self_test() -> None:
+    """Plant one fault of each kind and see that it is found, and nothing else."""
+    files = {
+        "base/kc_good.c": '#include <math.h>\n#include "base/kc_a.h"\n#include "kcore/kcore.h"\n',
+        "api/kc_fine.c": '#include "kernel/kc_kernel.h"\n  #  include "task/kc_task.h"\n',
+        "solver/kc_reach.c": '#include "kernel/kc_kernel.h"\n',
+        "base/kc_up.h": '#include "data/kc_points.h"\n',
+        "simd/kc_body.inc": '#include "data/kc_points.h"\n',
+        "data/kc_bare.c": '#include "kc_points.h"\n',
+        "data/kc_angle.c": "#include <api/kc_gram.h>\n",
+        "misc/kc_lost.c": "\n",
+    }
+    wrong = ["solver/kc_reach.c", "base/kc_up.h", "simd/kc_body.inc", "data/kc_bare.c"]
+    wrong += ["data/kc_angle.c", "misc/kc_lost.c"]
+    with tempfile.TemporaryDirectory() as folder:
+        core = Path(folder)
+        for name, text in files.items():
+            (core / name).parent.mkdir(exist_ok=True)
+            (core / name).write_text(text, encoding="utf-8")
+        (core / "_core.pyx").write_text('cdef extern from "base/kc_alloc.h":\n', encoding="utf-8")
+        listed = [f"'{Path(name).name}'" for name in files if name != "base/kc_good.c"]
+        (core / "meson.build").write_text(", ".join(listed), encoding="utf-8")
+        found = {line.split(":")[0] for line in layer_faults(core) if "_core.pyx" not in line}
+        assert found == {str(core / name) for name in wrong}, found
+        assert len(list(binding_faults(core))) == 1
+        assert [line.split()[0] for line in build_faults(core)] == [str(core / "base/kc_good.c")]
+
+
+def main() -> int:
+    """Check the tree; the number of faults is the exit status."""
+    self_test()
+    core = ROOT / "src" / "kcore"
+    faults = [*layer_faults(core), *build_faults(core), *binding_faults(ROOT / "python" / "kcore")]
+    print(*faults, sep="\n")
+    return min(len(faults), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
