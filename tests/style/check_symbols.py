@@ -175,7 +175,7 @@ def main(build: Path) -> int:
     faults = [*core_faults(objects), *stale_entries(objects)]
     if not objects:
         faults.append(f"{build} holds no objects of the core")
-    extension = importlib.util.find_spec("kcore._core")
+    extension = importlib.util.find_spec("kcore") and importlib.util.find_spec("kcore._core")
     if extension is None or extension.origin is None:
         faults.append("kcore._core is not installed")
     else:
