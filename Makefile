@@ -34,7 +34,7 @@ install_requirements = \
 	p = t['project']; e = p['optional-dependencies']; \
 	print(*t['build-system']['requires'], 'ninja', *p['dependencies'], \
 	*(r for name in sys.argv[1:] for r in e[name]), sep='\n')" $(1) > .venv/requirements.txt \
-	&& pip install --quiet --requirement .venv/requirements.txt
+	&& pip install -qq --requirement .venv/requirements.txt
 
 .venv/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kcore needs Python 3.11 or later; try make PYTHON=python3.11")'
@@ -63,7 +63,7 @@ package_sources := meson.build meson.options pyproject.toml \
 
 .venv/has-kcore: $(package_sources) | .venv/has-build
 	@echo "building and installing kcore"
-	@pip install --quiet --no-deps --no-build-isolation --force-reinstall \
+	@unset MAKEFLAGS; pip install -qq --no-deps --no-build-isolation --force-reinstall \
 		--config-settings=build-dir=build/package .
 	@touch $@
 
@@ -74,24 +74,31 @@ demo: .venv/has-kcore
 	@python examples/demo.py
 
 bench-kernels: .venv/has-bench .venv/has-kcore build/release/build.ninja
-	@ninja -C build/release --quiet
+	@unset MAKEFLAGS; ninja -C build/release --quiet
 	@python bench/python/bench_kernels.py
 
 bench: bench-kernels
 
 # ---- Tests ----------------------------------------------------------------------------------
 
+c_files = $(shell find src tests bench examples -name '*.[ch]' -o -name '*.inc')
 c_options := -Dpython=disabled -Dtests=true -Dbench=true -Dwerror=true
 sanitize := -Db_sanitize=address,undefined
 
-# $(call step,name,commands): one line where they pass, all they said where they fail.
+# $(call step,commands[,detail]): one line where they pass, all they said where they fail; `detail`
+# is a sed script that picks words for that line.  MAKEFLAGS would make ninja look for make's
+# job server.
 define step
-	@mkdir -p build/log; start=$$(date +%s); \
-	if ( set -e; $(2) ) > build/log/$(1).log 2>&1; then word=ok; else word=FAILED; fi; \
-	if [ $$word = FAILED ]; then cat build/log/$(1).log; fi; \
-	printf '%-7s %-14s %4d s\n' $$word $(1) $$(($$(date +%s) - start)); \
+	@mkdir -p build/log; unset MAKEFLAGS; start=$$(date +%s); \
+	if ( $(1) ) > build/log/$@.log 2>&1; then word=ok; else word=FAILED; cat build/log/$@.log; fi; \
+	printf '%-6s %4d s  %-12s  %s\n' $$word $$(($$(date +%s) - start)) $@ \
+		"$$(sed -n $(or $(2),d) build/log/$@.log)"; \
 	[ $$word = ok ]
 endef
+
+# $(call c_tests,build directory)
+c_tests = $(call step,ninja -C $(1) --quiet && meson test -C $(1) --no-rebuild --print-errorlogs \
+	,'s/^Ok: *\([0-9]*\).*/\1 programs/p')
 
 build/release/build.ninja: | .venv/has-build
 	@meson setup build/release $(c_options) > /dev/null
@@ -107,42 +114,40 @@ test_steps := c-release c-sanitize python layers sizes symbols clang-format ruff
 test: .venv/has-test .venv/has-kcore
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target $(test_steps) \
 		|| { echo "make test: FAILED, see above and build/log/"; exit 1; }
-	@tail -n 1 build/log/python.log
 	@echo "make test: all passed"
 
 test-slow: .venv/has-test .venv/has-kcore
 	@pytest -q -m slow --timeout=1800
 
 c-release: build/release/build.ninja
-	$(call step,$@,ninja -C build/release --quiet; meson test -C build/release --no-rebuild --print-errorlogs)
+	$(call c_tests,build/release)
 
 c-sanitize: build/sanitize/build.ninja
-	$(call step,$@,ninja -C build/sanitize --quiet; meson test -C build/sanitize --no-rebuild --print-errorlogs)
+	$(call c_tests,build/sanitize)
 
 python: .venv/has-kcore
-	$(call step,$@,pytest -q)
+	$(call step,pytest -q,'$$p')
 
 layers sizes:
-	$(call step,$@,python tests/style/check_$@.py)
+	$(call step,python tests/style/check_$@.py)
 
 symbols: c-release .venv/has-kcore
-	$(call step,$@,python tests/style/check_symbols.py build/release)
+	$(call step,python tests/style/check_symbols.py build/release)
 
-c_files = $(shell find src tests bench examples -name '*.[ch]' -o -name '*.inc')
 clang-format:
-	$(call step,$@,clang-format --dry-run -Werror $(c_files))
+	$(call step,clang-format --dry-run -Werror $(c_files))
 
 ruff:
-	$(call step,$@,ruff check --quiet; ruff format --check --quiet)
+	$(call step,ruff check --quiet && ruff format --check --quiet)
 
 cython-lint:
-	$(call step,$@,cython-lint python)
+	$(call step,cython-lint python)
 
 mypy: .venv/has-kcore
-	$(call step,$@,mypy python/kcore)
+	$(call step,mypy python/kcore tests/style)
 
 stubtest: .venv/has-kcore
-	$(call step,$@,cd build; python -m mypy.stubtest kcore._core)
+	$(call step,cd build && python -m mypy.stubtest kcore._core)
 
 # ---- Housekeeping ---------------------------------------------------------------------------
 
