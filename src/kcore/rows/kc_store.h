@@ -1,0 +1,128 @@
+/* A store: points and kernel (or a given matrix), and the rows of their Gram matrix worth keeping.
+ *
+ * One store serves many problems: the pairs of one-vs-one, folds, a path of C, a warm start.  It
+ * holds plain kernel values, no labels, and knows nothing of dual variables: what is worth keeping
+ * is said by the caller, row by row (kc_keep).
+ *
+ * A problem looks at the columns of one or two runs of consecutive points (kc_cols): all points, or
+ * one class against another where the points are sorted by class.  Rows are of the points' type.
+ *
+ * Every value is K(x_i, x_j) to the bit, and sums run in the order of the caller's list, whether a
+ * row was kept, is computed now or was given: results do not depend on the size of the cache or on
+ * the number of threads.
+ *
+ * Used by one thread at a time; the work inside is shared by the call's threads.  Failures are
+ * KC_ERR_NOMEM, KC_ERR_RANGE (a kernel value that is not finite), and KC_ERR_CANCELLED or
+ * KC_ERR_TIME where the call was stopped. */
+#ifndef KC_STORE_H
+#define KC_STORE_H
+
+#include "base/kc_call.h"
+#include "data/kc_packed.h"
+
+typedef struct kc_store kc_store;
+
+/* The points begin .. end - 1. */
+typedef struct kc_span {
+    size_t begin, end;
+} kc_span;
+
+/* The columns a problem looks at: position p of the problem is point kc_cols_point(cols, p).
+ * Ends lie on segment bounds of the store; the second run follows the first. */
+typedef struct kc_cols {
+    kc_span span[2];
+    int32_t n_spans; /* 1 or 2 */
+} kc_cols;
+
+KC_INLINE size_t kc_cols_count(const kc_cols *cols)
+{
+    size_t n = cols->span[0].end - cols->span[0].begin;
+    return cols->n_spans == 2 ? n + cols->span[1].end - cols->span[1].begin : n;
+}
+
+KC_INLINE size_t kc_cols_point(const kc_cols *cols, size_t position)
+{
+    size_t n_first = cols->span[0].end - cols->span[0].begin;
+    return position < n_first ? cols->span[0].begin + position
+                              : cols->span[1].begin + (position - n_first);
+}
+
+/* Whether a row is worth a slot.  Rows of less worth are evicted first, within one worth the least
+ * recently used one. */
+typedef enum kc_keep {
+    KC_KEEP_NOT = 0,  /* take no slot for it; give back the slot it has */
+    KC_KEEP_LOW = 1,  /* while nothing better wants the slot */
+    KC_KEEP_HIGH = 2, /* will be wanted again soon */
+} kc_keep;
+
+typedef struct kc_store_config {
+    const kc_kernel *kernel; /* borrowed, as are the points, until the store is freed */
+    const kc_packed *points;
+    size_t cache_bytes;     /* all slots together take no more; room for 2 rows at least */
+    const size_t *segments; /* n_segments + 1 increasing bounds, 0 first, n last; NULL: one */
+    size_t n_segments;      /* ends of runs must be such bounds: classes, where sorted by class */
+} kc_store_config;
+
+/* KC_ERR_ARG where cache_bytes has no room for two rows: the text says how many bytes that takes.
+ */
+kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store **out);
+
+/* K[i, j] = values[i * ld + j], borrowed; nothing is computed or kept.  The values must be finite
+ * (checked by the caller); the matrix should be symmetric, and only rows are read. */
+kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *values, size_t n,
+                                size_t ld, kc_store **out);
+
+/* Accepts NULL. */
+void kc_store_free(kc_context *ctx, kc_store *store);
+
+size_t kc_store_points(const kc_store *store);
+kc_dtype kc_store_dtype(const kc_store *store);
+
+/* How many rows kc_store_get can return at once: at least 2. */
+size_t kc_store_slots(const kc_store *store);
+
+/* Bytes that one row takes in the cache. */
+size_t kc_store_row_bytes(const kc_store *store);
+
+/* K(x, x) of every point, of the store's type; computed once, lives as long as the store. */
+const void *kc_store_diag(const kc_store *store);
+
+/* The rows of points[0 .. n_rows), n_rows <= slots, all misses in one blocked computation:
+ * out[i] + c (in entries) is column c of row points[i], for the columns of `cols` only.  Valid
+ * until the next call that gets or applies. */
+kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *points,
+                       size_t n_rows, const void **out);
+
+/* out[i * ld + j] = K(x[points[i]], x[others[j]]); reads kept rows where that is cheaper. */
+kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                          const int32_t *others, size_t n_cols, void *out, size_t ld);
+
+/* out[p * ld + r] = K of positions p and r of the problem; half of it is computed, half mirrored.
+ * The padding up to ld is not written. */
+kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, void *out, size_t ld);
+
+/* Rows that moved: beta of points[i] changed by delta[i]. */
+typedef struct kc_moved {
+    const int32_t *points;
+    const double *delta;
+    const uint8_t *keep; /* kc_keep of each row; NULL: KC_KEEP_LOW for all */
+    size_t n;
+} kc_moved;
+
+/* out[p] = grad[p] - sum over i, in order, of delta[i] * K(x[points[i]], position p).  out may be
+ * grad; on failure out holds no meaning. */
+kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
+                         const double *grad, double *out);
+
+/* Since the store was made.  Outside the promise of equal results. */
+typedef struct kc_store_counters {
+    int64_t rows_computed; /* rows (of a problem's columns) computed by get and apply */
+    int64_t rows_hit;      /* ... that were there already */
+    int64_t rows_evicted;
+    int64_t values_computed; /* kernel values, by all functions */
+    size_t bytes_used;       /* of the slots that hold or held a row */
+    size_t bytes_allowed;
+} kc_store_counters;
+kc_store_counters kc_store_count(const kc_store *store);
+
+#endif

@@ -1,0 +1,98 @@
+/* The one optimisation problem of the SVM family, in signed form:
+ *
+ *     minimise    1/2 b'K b - t'b + sum_v phi(beta_v)        b_p = sum over groups g of beta_gp
+ *     subject to  lo <= beta <= hi,   sum of beta in group g = sum[g]
+ *
+ * with phi = 0 or epsilon |beta|.  K is the plain kernel matrix: labels are in t, lo and hi, not in
+ * K, so that rows are shared between problems.  A group has one variable at every position; a box
+ * [0, 0] says that it has none there.  Variable v = g * n_points + p.
+ *
+ *     C-SVC        1 group, t = y, box [0, C_p] or [-C_p, 0] by the sign of y, sum 0
+ *     epsilon-SVR  1 group, t = targets, box [-C_p, C_p], epsilon, sum 0
+ *     one-class    1 group, t = 0, box [0, w_p], sum nu * sum(w)
+ *     nu-SVC       2 groups (one per class; [0, 0] at the other's), t = 0, box [0, w_p] and
+ *                  [-w_p, 0], sums +- nu sum(w) / 2
+ *     nu-SVR       2 groups, t = targets, boxes [0, C_p] and [-C_p, 0] at every position,
+ *                  sums +- C nu n / 2
+ *
+ * Bounds may be infinite (hard margin).  grad_p = t_p - (K b)_p at all times.  A variable below its
+ * upper bound can rise, at the up-value grad - phi'(beta+); one above its lower bound can fall, at
+ * the low-value grad - phi'(beta-).  The violation of a group is max up-value - min low-value, and
+ * the problem is solved when the largest violation is below tol: libsvm's rule, over all variables.
+ *
+ * The certificate: with v = grad - mu_group,
+ *
+ *     gap = sum_v [ max over the box of (beta v - phi(beta)) - beta_v v + phi(beta_v) ] = P - D */
+#ifndef KC_DUAL_H
+#define KC_DUAL_H
+
+#include "base/kc_call.h"
+#include "rows/kc_store.h"
+
+/* Why a solver ended.  All but the first leave a feasible, usable solution that is not optimal. */
+typedef enum kc_stop {
+    KC_STOP_CONVERGED = 0, /* violation < tol */
+    KC_STOP_MAX_ITER = 1,
+    KC_STOP_TIME = 2,      /* the call's time limit */
+    KC_STOP_CALLER = 3,    /* the cancel token or the progress callback */
+    KC_STOP_STALLED = 4,   /* rounding lets no step move or gain any more */
+    KC_STOP_UNBOUNDED = 5, /* infinite box and the hulls meet: no hard margin exists */
+} kc_stop;
+
+const char *kc_stop_name(kc_stop stop);
+
+typedef enum kc_method {
+    KC_METHOD_AUTO = 0, /* by n_points alone */
+    KC_METHOD_PAIRS =
+        1, /* pair steps over all points: the whole matrix, or rows through the cache */
+    KC_METHOD_BLOCK = 2, /* pair steps inside working sets, whole rows for moved variables only */
+} kc_method;
+
+/* All arrays are the caller's and are only read. */
+typedef struct kc_dual {
+    kc_cols cols;     /* the points, as columns of the store */
+    size_t n_points;  /* kc_cols_count(&cols), >= 1 */
+    int32_t n_groups; /* 1 or 2 */
+    double sum[2];
+    double epsilon;      /* >= 0 */
+    const double *t;     /* n_points */
+    const double *lo;    /* n_groups * n_points, lo <= hi */
+    const double *hi;    /* n_groups * n_points */
+    const double *start; /* n_groups * n_points, repaired to feasibility; NULL: zeros, repaired */
+    double tol;          /* > 0 */
+    int64_t max_iter;    /* pair steps; 0: max(10^7, 100 n_points) */
+    uint64_t seed;       /* of the random working sets */
+    kc_method method;
+} kc_dual;
+
+/* The arrays beta and grad are the caller's (from the arena, say); the rest is filled. */
+typedef struct kc_solution {
+    double *beta;        /* n_groups * n_points; bounds are met exactly, sums to rounding */
+    double *grad;        /* n_points: t - K b */
+    double intercept[2]; /* mu of each group: mean value of its free variables, else the middle of
+                            [max up-value, min low-value]; f(x) = sum_p b_p K(x_p, x) + intercept
+                            where there is one group */
+    kc_stop stop;
+    double violation;         /* largest over the groups; <= 0 possible where nothing violates */
+    double primal, dual, gap; /* dual is to be maximised: -objective; primal = dual + gap */
+    int64_t n_iter;           /* pair steps */
+    int64_t n_outer;          /* working sets; 0 for the pair method */
+    int64_t n_row_visits;     /* rows that updated the gradient */
+} kc_solution;
+
+/* Feasible from anything finite: clips to the boxes, then moves the missing sum, free variables
+ * first and lowest positions first.  KC_ERR_ARG where no feasible point exists.  From zeros it
+ * fills the first variables of a group, as libsvm's start of the nu forms does. */
+kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err);
+
+/* Solves; KC_OK also where it did not converge (see stop).  Errors are of memory and of kernel
+ * values that are not finite, or a problem that has no feasible point.
+ * Equal bits for every number of threads and every cache size. */
+kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+
+/* From beta and grad: intercepts, violation, primal, dual and gap.  Where a box is infinite, the
+ * primal point is the solution scaled until every margin holds; without such a scale the gap is
+ * infinite. */
+void kc_dual_certify(const kc_dual *dual, kc_solution *solution);
+
+#endif
