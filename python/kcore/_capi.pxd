@@ -1,0 +1,149 @@
+# The declarations of kcore/kcore.h, in its order and in its words.
+#
+# tests/python/test_capi.py compares this file with the header: every function with its argument
+# types, every field of every struct, every value of every enumeration.
+
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef extern from "kcore/kcore.h" nogil:
+    const char *kc_version()
+    const char *kc_isa_name()
+
+    # ---- Status and errors
+
+    ctypedef enum kc_status:
+        KC_OK = 0
+        KC_ERR_NOMEM = 1
+        KC_ERR_CANCELLED = 2
+        KC_ERR_TIME = 3
+        KC_ERR_ARG = 10
+        KC_ERR_SHAPE = 11
+        KC_ERR_TYPE = 12
+        KC_ERR_NONFINITE = 13
+        KC_ERR_RANGE = 14
+        KC_ERR_INDEX = 15
+
+    ctypedef struct kc_error:
+        kc_status status
+        char text[300]
+
+    # ---- Context
+
+    ctypedef struct kc_context:
+        pass
+
+    ctypedef struct kc_allocator:
+        void *(*alloc)(void *data, size_t n_bytes, size_t alignment)
+        void (*free)(void *data, void *ptr, size_t n_bytes)
+        void *data
+
+    ctypedef struct kc_context_config:
+        size_t struct_size
+        const kc_allocator *allocator
+        size_t memory_limit
+        int32_t n_threads
+
+    kc_status kc_context_create(const kc_context_config *config, kc_context **out, kc_error *err)
+    void kc_context_free(kc_context *ctx)
+    int32_t kc_context_threads(const kc_context *ctx)
+    void kc_context_set_threads(kc_context *ctx, int32_t n_threads)
+
+    ctypedef struct kc_memory:
+        size_t current
+        size_t peak
+
+    kc_memory kc_context_memory(const kc_context *ctx)
+    int32_t kc_usable_cpus()
+
+    # ---- One call: threads, progress, stopping
+
+    ctypedef struct kc_cancel:
+        pass
+
+    kc_status kc_cancel_create(kc_context *ctx, kc_cancel **out, kc_error *err)
+    void kc_cancel_set(kc_cancel *cancel)
+    void kc_cancel_clear(kc_cancel *cancel)
+    void kc_cancel_free(kc_context *ctx, kc_cancel *cancel)
+
+    ctypedef struct kc_progress:
+        const char *phase
+        double seconds
+        double fraction
+        int64_t n_iter
+        double objective
+        double violation
+
+    ctypedef int kc_progress_fn(void *data, const kc_progress *progress)
+
+    ctypedef struct kc_run:
+        size_t struct_size
+        int32_t n_threads
+        double time_limit
+        const kc_cancel *cancel
+        kc_progress_fn *on_progress
+        void *progress_data
+
+    # ---- Samples
+
+    ctypedef enum kc_dtype:
+        KC_F32 = 1
+        KC_F64 = 2
+
+    ctypedef enum kc_storage:
+        KC_DENSE = 1
+        KC_CSR = 2
+        KC_STRINGS = 3
+
+    ctypedef struct kc_points:
+        kc_storage storage
+        kc_dtype dtype
+        int64_t n_rows
+        int64_t n_cols
+        const void *values
+        int64_t row_stride
+        int64_t col_stride
+        const void *indices
+        const void *indptr
+        int32_t index_bytes
+        int64_t n_values
+        const char *name
+
+    # ---- Kernels
+
+    ctypedef enum kc_kernel_op:
+        KC_LINEAR = 1
+        KC_RBF = 2
+        KC_POLYNOMIAL = 3
+        KC_SIGMOID = 4
+        KC_LAPLACIAN = 5
+        KC_ADD = 64
+        KC_MUL = 65
+        KC_SCALE = 66
+        KC_POW = 67
+        KC_EXP = 68
+
+    ctypedef struct kc_kernel_node:
+        int32_t op
+        int32_t degree
+        double gamma
+        double coef0
+
+    ctypedef enum kc_definiteness:
+        KC_INDEFINITE = 0
+        KC_POSITIVE = 2
+
+    ctypedef struct kc_kernel:
+        pass
+
+    kc_status kc_kernel_create(
+        kc_context *ctx, const kc_kernel_node *nodes, size_t n_nodes, kc_kernel **out,
+        kc_error *err)
+    void kc_kernel_free(kc_context *ctx, kc_kernel *kernel)
+    kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel)
+    kc_status kc_gram(
+        kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
+        const kc_points *z, kc_dtype out_dtype, void *out, int64_t out_ld, kc_error *err)
+    kc_status kc_diag(
+        kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
+        kc_dtype out_dtype, void *out, kc_error *err)

@@ -1,0 +1,281 @@
+"""What users hand over, made fit for the core: the only place that may copy X.
+
+Taken without a copy: float32 and float64 arrays of any strides (C, Fortran, negative, zero,
+read-only, memory-mapped), data frames of one such dtype, CSR matrices with int32 or int64 indices.
+Converted: integers, booleans and longdouble to float64, float16 to float32, foreign byte order and
+unaligned memory to the native form, lists, and other sparse formats to CSR. Refused by name:
+complex, object and string data, masked entries, anything that is not 2-D, empty input. NaN and
+infinity are found by the core, which reads every value anyway, and named with row and column.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float: TypeAlias = np.float32 | np.float64
+
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+
+
+class CSR(NamedTuple):
+    """The three arrays of a CSR matrix, in a form that the core reads as it is."""
+
+    data: NDArray[Float]
+    indices: NDArray[np.int32 | np.int64]
+    indptr: NDArray[np.int32 | np.int64]
+    shape: tuple[int, int]
+
+    @property
+    def dtype(self) -> np.dtype[Float]:
+        """Type of the values."""
+        return self.data.dtype
+
+
+Points: TypeAlias = NDArray[Float] | CSR
+
+
+# ---- Samples
+
+
+def as_points(X: Any, name: str) -> Points:
+    """Return the samples `X` as an array or a CSR triple that the core can read.
+
+    Parameters
+    ----------
+    X : array_like or sparse matrix of shape (n_samples, n_features)
+        The samples, in rows.
+    name : str
+        What messages call them.
+
+    Raises
+    ------
+    TypeError
+        Where the values are not real numbers.
+    ValueError
+        Where the shape is not that of a table with at least one row and one column.
+    """
+    if type(X) is np.ndarray:  # The common case first, for microsecond calls.
+        is_real = X.dtype is _FLOAT64 or X.dtype is _FLOAT32
+        if is_real and X.ndim == 2 and X.size and X.flags.aligned:
+            return X
+    sparse = sys.modules.get("scipy.sparse")  # Not loaded: then X cannot be of its types.
+    if sparse is not None and sparse.issparse(X):
+        return _csr_points(X, name)
+    return _dense_points(X, name)
+
+
+def _dense_points(X: Any, name: str) -> NDArray[Float]:
+    array = _as_array(X, name)
+    _check_shape(array.shape, name)
+    target = _real_dtype(array.dtype, name)
+    if array.dtype != target or not array.flags.aligned:
+        array = _cast(array, target)
+    return array
+
+
+def _csr_points(X: Any, name: str) -> CSR:
+    _check_shape(X.shape, name)
+    target = _real_dtype(X.dtype, name)
+    if X.format != "csr":
+        X = X.tocsr()
+    indices, indptr = _as_indices(X.indices, X.indptr, name)
+    data = X.data if X.data.dtype == target else _cast(X.data, target)
+    _check_lengths(data, indices, indptr, X.shape[0], name)
+    return CSR(_as_plain(data), indices, indptr, (int(X.shape[0]), int(X.shape[1])))
+
+
+def _as_array(X: Any, name: str) -> NDArray[Any]:
+    """Return `X` as a plain array of whatever dtype, without losing a mask on the way."""
+    if isinstance(X, str | bytes | bytearray):
+        raise TypeError(_no_strings(name))
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        row = np.argwhere(np.ma.getmaskarray(X))[0]
+        raise ValueError(f"{name} has masked entries, the first {name}{_place(row)}; fill them")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a table of numbers: {error}") from error
+    if array.dtype == object and hasattr(X, "dtypes"):
+        return _frame_array(X, name)
+    if array.dtype == object:
+        raise TypeError(_no_objects(array, name))
+    return array
+
+
+def _frame_array(frame: Any, name: str) -> NDArray[Any]:
+    """Return a frame whose columns have no common NumPy dtype: nullable numbers become float64."""
+    dtypes = list(frame.dtypes)
+    for column, dtype in zip(frame.columns, dtypes, strict=True):
+        if getattr(dtype, "kind", "O") not in "biuf":
+            raise TypeError(
+                f"{name} has column {column!r} of dtype {dtype}; kernels take real numbers"
+            )
+    array: NDArray[Any] = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return array
+
+
+def _real_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Float]:
+    """Return the dtype in which values of `dtype` are computed."""
+    if dtype.kind == "f":
+        return _FLOAT32 if dtype.itemsize <= 4 else _FLOAT64
+    if dtype.kind in "biu":
+        return _FLOAT64
+    if dtype.kind in "SUT":
+        raise TypeError(_no_strings(name))
+    raise TypeError(f"{name} has dtype {dtype}; kernels take real numbers")
+
+
+def _cast(array: NDArray[Any], dtype: np.dtype[Float]) -> NDArray[Float]:
+    """Convert to native, aligned memory; a longdouble beyond float64 becomes infinity."""
+    with np.errstate(over="ignore"):
+        return array.astype(dtype, order="K", subok=False)
+
+
+def _check_shape(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) != 2:
+        hint = ""
+        if len(shape) == 1:
+            hint = (
+                f"; reshape it to (1, {shape[0]}) if it is one sample, "
+                f"to ({shape[0]}, 1) if it is one feature"
+            )
+        raise ValueError(f"{name} must be 2-D, got shape {shape}{hint}")
+    for size, what in zip(shape, ("rows", "columns"), strict=True):
+        if size == 0:
+            raise ValueError(f"{name} has no {what}, got shape {shape}")
+
+
+def _as_indices(indices: Any, indptr: Any, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return both as contiguous int32, or both as int64."""
+    for array, part in ((indices, "indices"), (indptr, "indptr")):
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"{name}.{part} has dtype {array.dtype}; it must hold integers")
+    is_int32 = indices.dtype == np.int32 and indptr.dtype == np.int32
+    dtype = np.int32 if is_int32 else np.int64
+    return _as_plain(indices, dtype), _as_plain(indptr, dtype)
+
+
+def _as_plain(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """Return a contiguous aligned array, copied only where it is not one."""
+    return np.require(array, dtype, ["C", "A", "E"])
+
+
+def _check_lengths(data: Any, indices: Any, indptr: Any, n_rows: int, name: str) -> None:
+    if data.shape != indices.shape or data.ndim != 1:
+        raise ValueError(
+            f"{name}.data has shape {data.shape}, {name}.indices has shape {indices.shape}"
+        )
+    if indptr.shape != (n_rows + 1,):
+        raise ValueError(
+            f"{name}.indptr has shape {indptr.shape}, must be ({n_rows + 1},) for {n_rows} rows"
+        )
+
+
+def _no_strings(name: str) -> str:
+    return f"{name} holds strings; no kernel takes strings yet"
+
+
+def _no_objects(array: NDArray[Any], name: str) -> str:
+    for place, value in np.ndenumerate(array):
+        if isinstance(value, str | bytes):
+            return _no_strings(name)
+        if not isinstance(value, Real):
+            return (
+                f"{name} has dtype object ({name}{_place(place)} is {_brief(value)}); "
+                "kernels take real numbers"
+            )
+    return f"{name} has dtype object; convert it to a real dtype such as float64"
+
+
+def _place(index: Any) -> str:
+    return "[" + ", ".join(str(int(i)) for i in index) + "]"
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+# ---- Results
+
+
+def check_out(out: object, shape: tuple[int, ...], *points: Points | None) -> None:
+    """Refuse an `out` that the result does not fit in, or that shares memory with the input.
+
+    Rows must be contiguous; they may be further apart than they are long.
+    """
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray | np.matrix):
+        raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
+    dtype = _FLOAT64 if any(p is not None and p.dtype == _FLOAT64 for p in points) else _FLOAT32
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, the result has {shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"out has dtype {out.dtype}, the result has {dtype}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+    if not out.flags.aligned or not _rows_are_contiguous(out):
+        raise ValueError(
+            f"out must have contiguous rows that do not overlap, got strides {out.strides}"
+        )
+    for one in points:
+        for array in one[:3] if isinstance(one, CSR) else [] if one is None else [one]:
+            if _shares_memory(out, array):
+                raise ValueError("out shares memory with the input")
+
+
+def _rows_are_contiguous(out: NDArray[Any]) -> bool:
+    if out.shape[-1] > 1 and out.strides[-1] != out.itemsize:
+        return False
+    if out.ndim == 1 or out.shape[0] == 1:
+        return True
+    return out.strides[0] % out.itemsize == 0 and out.strides[0] >= out.shape[1] * out.itemsize
+
+
+def _shares_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Say whether the arrays overlap; where that is hard to decide, they are taken to."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+# ---- Parameters
+
+
+def as_real(value: object, name: str, *, low: float = -math.inf) -> float:
+    """Return a finite number that is not below `low`."""
+    bound = f"a finite number >= {low:g}" if low > -math.inf else "a finite number"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {bound}, got {_brief(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not (math.isfinite(number) and number >= low):
+        raise ValueError(f"{name} must be {bound}, got {_brief(value)}")
+    return number
+
+
+def as_integer(value: Any, name: str, *, low: int, high: int) -> int:
+    """Return an integer in low .. high; floats are refused even where they are whole."""
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be an integer in {low} .. {high}, got {_brief(value)}"
+        ) from None
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be an integer in {low} .. {high}, got {_brief(value)}")
+    return number
