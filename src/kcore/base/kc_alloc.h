@@ -14,6 +14,9 @@ void *kc_alloc(kc_context *ctx, size_t count, size_t size);
 /* The same, all bytes zero. */
 void *kc_calloc(kc_context *ctx, size_t count, size_t size);
 
+/* The C library's memory; large blocks ask for huge pages. */
+extern const kc_allocator kc_system_allocator;
+
 /* Accepts NULL. */
 void kc_free(kc_context *ctx, void *ptr);
 

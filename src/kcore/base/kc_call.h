@@ -9,6 +9,7 @@
 #ifndef KC_CALL_H
 #define KC_CALL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/kc_arena.h"
@@ -26,8 +27,11 @@ typedef struct kc_call {
     const kc_cancel *cancel;
     kc_progress_fn *on_progress;
     void *progress_data;
-    kc_progress progress; /* kept up to date by whoever works */
-    atomic_int stop;      /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
+    kc_progress progress;   /* kept up to date by whoever works */
+    atomic_int stop;        /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
+    pthread_t caller;       /* the thread that began the call, and alone asks the callback */
+    const char *stopped_by; /* what the error text names */
+    bool is_parallel;       /* the pool is working for this call: see kc_parallel_for */
 } kc_call;
 
 kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
@@ -36,9 +40,14 @@ kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const
 /* Gives back the arena and returns `status`. */
 kc_status kc_call_end(kc_call *call, kc_status status);
 
-/* Asks the clock, the token and (every 20 ms at most) the callback; the caller's thread only.
- * Returns why the call must stop, or KC_OK.  Costs about 30 ns where there is nothing to do. */
+/* Asks the clock, the token and (every 20 ms at most) the callback.  Returns why the call must
+ * stop, or KC_OK; once stopped, a call stays so.  Costs about 30 ns where there is nothing to do.
+ * On another thread than the caller's it asks nothing and only says whether the call was stopped.
+ */
 kc_status kc_call_poll(kc_call *call);
+
+/* Stops the call from within, on the caller's thread; `by` is named in the error text. */
+kc_status kc_call_stop(kc_call *call, kc_status status, const char *by);
 
 /* Whether a poll has said stop: for workers, a relaxed load. */
 KC_INLINE bool kc_call_stopped(const kc_call *call)

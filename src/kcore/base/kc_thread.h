@@ -13,11 +13,15 @@
 /* worker: 0 .. kc_workers() - 1, for the worker's own workspace. */
 typedef void kc_chunk_fn(void *data, size_t chunk, int32_t worker);
 
-/* How many workers a kc_parallel_for over n_chunks would use at the most. */
+/* How many workers a kc_parallel_for over n_chunks would use at the most; 1 inside a chunk. */
 int32_t kc_workers(const kc_call *call, size_t n_chunks);
 
 /* Runs every chunk once, or stops between chunks: then the error says why.  A chunk should take
- * no longer than a few milliseconds: that is how soon a stop is seen.  Sets progress.fraction. */
+ * no longer than a few milliseconds, or poll by itself: that is how soon a stop is seen.
+ *
+ * Inside a chunk of the same call it runs its own chunks in order, on the thread it is on, as
+ * worker 0.  Workers compute under the caller's floating-point environment.  Keeps
+ * progress.fraction up to date, unless it is negative: then whoever set it so knows better. */
 kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void *data);
 
 #endif

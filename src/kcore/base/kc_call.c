@@ -1,0 +1,108 @@
+/* Beginning, asking and ending.  All that a call needs is in the kc_call of its caller's stack; the
+ * context lends it an arena by exchanging a pointer, so that concurrent calls never wait. */
+#include "base/kc_call.h"
+
+#include <math.h>
+
+#include "base/kc_clock.h"
+#include "base/kc_context.h"
+#include "base/kc_cpu.h"
+
+/* The callback costs the caller something (in Python, the interpreter's lock): not more often than
+ * this, and well within the 50 ms that the public header promises. */
+#define CALLBACK_SECONDS 0.020
+
+static kc_status check_run(const kc_run *run, kc_error *err)
+{
+    if (run->n_threads < 0)
+        return kc_fail(err, KC_ERR_ARG, "run.n_threads is %d, must be 0 or more",
+                       (int)run->n_threads);
+    if (!(run->time_limit >= 0)) /* NaN too */
+        return kc_fail(err, KC_ERR_ARG, "run.time_limit is %g, must be 0 or more", run->time_limit);
+    return KC_OK;
+}
+
+kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
+                        kc_error *err)
+{
+    kc_run r;
+
+    if (ctx == NULL)
+        return kc_fail(err, KC_ERR_ARG, "ctx is NULL");
+    KC_TRY(kc_struct_read(&r, sizeof r, run, "run", err));
+    KC_TRY(check_run(&r, err));
+    kc_arena *arena = atomic_exchange(&ctx->spare, NULL);
+    if (arena == NULL)
+        arena = kc_arena_create(ctx);
+    if (arena == NULL)
+        return kc_fail_nomem(err);
+
+    int32_t n_threads = r.n_threads != 0 ? r.n_threads : kc_context_threads(ctx);
+    double start = kc_clock();
+    *call = (kc_call){
+        .ctx = ctx,
+        .err = err,
+        .arena = arena,
+        .n_threads = n_threads < KC_MAX_THREADS ? n_threads : KC_MAX_THREADS,
+        .start = start,
+        .deadline = r.time_limit > 0 ? start + r.time_limit : INFINITY,
+        .next_poll = start + CALLBACK_SECONDS,
+        .cancel = r.cancel,
+        .on_progress = r.on_progress,
+        .progress_data = r.progress_data,
+        .progress = {.phase = phase, .objective = NAN, .violation = NAN},
+        .caller = pthread_self(),
+    };
+    atomic_init(&call->stop, KC_OK);
+    return KC_OK;
+}
+
+kc_status kc_call_end(kc_call *call, kc_status status)
+{
+    kc_arena_reset(call->arena);
+    kc_arena_free(call->ctx, atomic_exchange(&call->ctx->spare, call->arena));
+    call->arena = NULL;
+    return status;
+}
+
+kc_status kc_call_stop(kc_call *call, kc_status status, const char *by)
+{
+    call->stopped_by = by;
+    atomic_store_explicit(&call->stop, status, memory_order_relaxed);
+    return status;
+}
+
+kc_status kc_call_poll(kc_call *call)
+{
+    kc_status stop = (kc_status)atomic_load_explicit(&call->stop, memory_order_relaxed);
+
+    if (stop != KC_OK || !pthread_equal(call->caller, pthread_self()))
+        return stop;
+    if (call->cancel != NULL && atomic_load_explicit(&call->cancel->is_set, memory_order_relaxed))
+        return kc_call_stop(call, KC_ERR_CANCELLED, "cancel token");
+    if (call->on_progress == NULL && isinf(call->deadline))
+        return KC_OK;
+
+    double now = kc_clock();
+    if (now >= call->deadline)
+        return kc_call_stop(call, KC_ERR_TIME, "time limit");
+    if (call->on_progress == NULL || now < call->next_poll)
+        return KC_OK;
+    call->progress.seconds = now - call->start;
+    if (call->on_progress(call->progress_data, &call->progress) != 0)
+        return kc_call_stop(call, KC_ERR_CANCELLED, "progress callback");
+    call->next_poll = kc_clock() + CALLBACK_SECONDS; /* a slow callback leaves room for work */
+    return KC_OK;
+}
+
+kc_status kc_call_stop_error(kc_call *call)
+{
+    kc_status stop = (kc_status)atomic_load_explicit(&call->stop, memory_order_relaxed);
+    double seconds = kc_clock() - call->start;
+
+    assert(stop != KC_OK);
+    if (stop == KC_ERR_TIME)
+        return kc_fail(call->err, stop, "run.time_limit of %g s reached after %.3g s",
+                       call->deadline - call->start, seconds);
+    return kc_fail(call->err, stop, "stopped by the %s after %.3g s", call->stopped_by, seconds);
+}

@@ -1,0 +1,47 @@
+/* The context, as base/ sees it: where memory comes from, the pool, the arena kept for the next
+ * call.  Everything that changes is atomic or belongs to whoever holds the pool, so that any number
+ * of threads may use one context without a lock. */
+#ifndef KC_CONTEXT_H
+#define KC_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "base/kc_arena.h"
+#include "base/kc_base.h"
+
+typedef struct kc_pool kc_pool;
+
+struct kc_context {
+    kc_allocator allocator;
+    size_t memory_limit;   /* SIZE_MAX where there is none */
+    atomic_size_t current; /* bytes asked of the allocator and not yet given back */
+    atomic_size_t peak;    /* the most that current has been */
+    int32_t n_cpus;        /* usable CPUs when the context was made */
+    int32_t default_threads;
+    atomic_int n_threads;      /* what kc_context_set_threads said; 0: default_threads */
+    atomic_uint pool_holder;   /* 0: the pool is free; else the fork count of who holds it */
+    kc_pool *pool;             /* the holder's; NULL until the first use */
+    _Atomic(kc_arena *) spare; /* the arena of the last call, empty; taken by exchange */
+};
+
+struct kc_cancel {
+    atomic_bool is_set;
+};
+
+/* Gives back the spare arena: memory that is held but not needed.  False where there is none. */
+bool kc_context_drop_spare(kc_context *ctx);
+
+/* Reads a struct that begins with struct_size, made by a caller of this version, an older one
+ * (whose missing fields become zero) or a newer one (whose further fields must be zero).  `name` is
+ * what messages call it. */
+kc_status kc_struct_read(void *to, size_t n_bytes, const void *from, const char *name,
+                         kc_error *err);
+
+/* 1 in the first process, one more in a forked child, and so on: what was made under another count
+ * belongs to threads that do not exist here. */
+unsigned kc_fork_count(void);
+
+/* Makes kc_fork_count count; false where there is no memory for it. */
+bool kc_fork_watch(void);
+
+#endif

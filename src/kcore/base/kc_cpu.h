@@ -1,0 +1,17 @@
+/* How many threads to use where nobody says. */
+#ifndef KC_CPU_H
+#define KC_CPU_H
+
+#include "base/kc_base.h"
+
+#define KC_MAX_THREADS 256
+
+/* The number that KCORE_NUM_THREADS, else OMP_NUM_THREADS, else the usable CPUs give: 1 ..
+ * KC_MAX_THREADS. */
+int32_t kc_default_threads(void);
+
+/* The first number of a text such as "4" or "4,2"; 0 where it does not begin with a positive one.
+ * Numbers above KC_MAX_THREADS give KC_MAX_THREADS. */
+int32_t kc_parse_threads(const char *text);
+
+#endif
