@@ -1,0 +1,142 @@
+"""What the tests share: seeded data, settings of hypothesis, and a reference with error bounds."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from kcore import kernels
+
+settings.register_profile(
+    "kcore",
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("kcore")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240229)
+
+
+def reference(kernel, X, Z, dtype):
+    """Return K(x_i, z_j) in long double, and how far a value computed in `dtype` may be from it.
+
+    The bounds are those of rounding error analysis: u = 2^-24 or 2^-53 for each operation,
+    (d + c) u for sums of d terms in any order, carried through exp, powers and combinations.
+    For RBF this is the documented gamma (|x|^2 + |z|^2) u times a factor that grows with d.
+    """
+    wide = np.longdouble
+    u = wide(np.finfo(dtype).eps) / 2
+    tiny = wide(np.finfo(dtype).smallest_normal)
+    return _reference(kernel, np.asarray(X, wide), np.asarray(Z, wide), u, tiny)
+
+
+@functools.singledispatch
+def _reference(kernel, X, Z, u, tiny):
+    raise NotImplementedError(type(kernel))
+
+
+def _dot(X, Z, u):
+    return X @ Z.T, (X.shape[1] + 2) * u * (abs(X) @ abs(Z).T)
+
+
+def _exp(exponent, error, u, tiny):
+    value = np.exp(exponent)
+    return value, value * (np.expm1(error) + 4 * u) + 2 * tiny
+
+
+def _power(base, error, degree, u):
+    value = base**degree
+    return value, (abs(base) + error) ** degree - abs(value) + 4 * (degree + 1) * u * abs(value)
+
+
+@_reference.register
+def _(kernel: kernels.Linear, X, Z, u, tiny):
+    dot, error = _dot(X, Z, u)
+    return dot, error + tiny
+
+
+@_reference.register
+def _(kernel: kernels.RBF, X, Z, u, tiny):
+    distances = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+    norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
+    error = 2 * (X.shape[1] + 4) * u * kernel.gamma * norms
+    return _exp(-kernel.gamma * distances, error, u, tiny)
+
+
+@_reference.register
+def _(kernel: kernels.Laplacian, X, Z, u, tiny):
+    distances = abs(X[:, None, :] - Z[None, :, :]).sum(axis=2)
+    error = (X.shape[1] + 4) * u * kernel.gamma * distances
+    return _exp(-kernel.gamma * distances, error, u, tiny)
+
+
+def _affine(kernel, X, Z, u):
+    dot, error = _dot(X, Z, u)
+    value = kernel.gamma * dot + kernel.coef0
+    return value, kernel.gamma * error + 3 * u * (kernel.gamma * abs(dot) + abs(kernel.coef0))
+
+
+@_reference.register
+def _(kernel: kernels.Polynomial, X, Z, u, tiny):
+    value, bound = _power(*_affine(kernel, X, Z, u), kernel.degree, u)
+    return value, bound + tiny
+
+
+@_reference.register
+def _(kernel: kernels.Sigmoid, X, Z, u, tiny):
+    base, error = _affine(kernel, X, Z, u)
+    return np.tanh(base), error + 8 * u * abs(np.tanh(base)) + tiny
+
+
+@_reference.register
+def _(kernel: kernels.Sum, X, Z, u, tiny):
+    (v1, e1), (v2, e2) = _reference(kernel.k1, X, Z, u, tiny), _reference(kernel.k2, X, Z, u, tiny)
+    return v1 + v2, e1 + e2 + 2 * u * abs(v1 + v2)
+
+
+@_reference.register
+def _(kernel: kernels.Product, X, Z, u, tiny):
+    (v1, e1), (v2, e2) = _reference(kernel.k1, X, Z, u, tiny), _reference(kernel.k2, X, Z, u, tiny)
+    return v1 * v2, abs(v1) * e2 + abs(v2) * e1 + e1 * e2 + 2 * u * abs(v1 * v2) + tiny
+
+
+@_reference.register
+def _(kernel: kernels.Scaled, X, Z, u, tiny):
+    value, error = _reference(kernel.kernel, X, Z, u, tiny)
+    return kernel.factor * value, kernel.factor * (error + 3 * u * abs(value)) + tiny
+
+
+@_reference.register
+def _(kernel: kernels.Power, X, Z, u, tiny):
+    value, error = _reference(kernel.kernel, X, Z, u, tiny)
+    value, error = _power(value, error, kernel.degree, u)
+    return value, error + tiny
+
+
+@_reference.register
+def _(kernel: kernels.Exponential, X, Z, u, tiny):
+    value, error = _reference(kernel.kernel, X, Z, u, tiny)
+    return _exp(value, error, u, tiny)
+
+
+def assert_within_bound(kernel, X, Z, K):
+    value, bound = reference(kernel, X, Z, K.dtype)
+    excess = abs(K.astype(np.longdouble) - value) - bound
+    worst = np.unravel_index(np.argmax(excess), excess.shape)
+    assert excess[worst] <= 0, (
+        f"{kernel!r} at {worst}: {K[worst]!r}, reference {value[worst]!r}, bound {bound[worst]!r}"
+    )
+
+
+def assert_same_bits(a, b):
+    assert a.dtype == b.dtype
+    assert a.shape == b.shape
+    bits = np.uint32 if a.dtype == np.float32 else np.uint64
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    differ = np.argwhere(a.view(bits) != b.view(bits))
+    assert len(differ) == 0, f"{len(differ)} of {a.size} differ, the first at {differ[0]}"

@@ -1,0 +1,380 @@
+"""Kernel values against a reference with stated bounds, and kernels as values."""
+
+import copy
+import doctest
+import json
+import pickle
+import re
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kcore
+from conftest import assert_same_bits, assert_within_bound
+from kcore import _core, _threads, kernels
+from kcore.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, exp
+
+LEAVES = [
+    Linear(),
+    RBF(gamma=0.3),
+    Polynomial(),
+    Polynomial(degree=2, gamma=0.5, coef0=0.0),
+    Polynomial(degree=5, gamma=0.1, coef0=-1.0),
+    Sigmoid(gamma=0.1, coef0=-0.3),
+    Laplacian(gamma=0.2),
+]
+COMPOSED = [
+    RBF(gamma=0.3) + Linear(),
+    2.5 * Laplacian(gamma=0.1),
+    RBF(gamma=0.1) * Polynomial(degree=2),
+    Linear() ** 3,
+    (RBF(gamma=0.5) + 0.5 * Sigmoid(gamma=0.2)) ** 2,
+    exp(0.01 * Linear()) * Laplacian(gamma=0.05) + 3 * RBF(gamma=1.0),
+]
+DTYPES = [np.float32, np.float64]
+
+
+def samples(rng, n, d, dtype, scale=1.0):
+    return (scale * rng.standard_normal((n, d))).astype(dtype)
+
+
+# ---- Values
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", LEAVES + COMPOSED, ids=repr)
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 8, 15, 24, 25, 33, 70])
+def test_values_are_within_the_bound_of_their_precision(kernel, d, dtype, rng):
+    X, Z = samples(rng, 37, d, dtype), samples(rng, 21, d, dtype)
+    K = kernel(X, Z)
+    assert K.dtype == dtype
+    assert K.shape == (37, 21)
+    assert_within_bound(kernel, X, Z, K)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", LEAVES, ids=repr)
+def test_values_are_within_the_bound_for_many_features(kernel, dtype, rng):
+    X, Z = samples(rng, 50, 1000, dtype, 0.05), samples(rng, 40, 1000, dtype, 0.05)
+    assert_within_bound(kernel, X, Z, kernel(X, Z))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rbf_keeps_the_documented_bound_far_from_the_origin(dtype, rng):
+    gamma = 0.01
+    X = samples(rng, 60, 200, dtype) + dtype(3)
+    value = RBF(gamma)(X).astype(np.longdouble)
+    wide = X.astype(np.longdouble)
+    exact = np.exp(-gamma * ((wide[:, None] - wide[None]) ** 2).sum(axis=2))
+    norms = (wide**2).sum(axis=1)
+    bound = gamma * (norms[:, None] + norms[None, :]) * np.finfo(dtype).eps / 2
+    # "About" the bound: twice it for every pair, once it on average, and 2 ulp for exp.
+    assert (abs(value - exact) <= (2 * bound + 2 * np.finfo(dtype).eps) * exact).all()
+    assert np.mean(abs(value - exact) / exact) <= np.mean(bound)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", [RBF(0.7), Laplacian(0.7), RBF(1e6), Laplacian(1e6)], ids=repr)
+@pytest.mark.parametrize("d", [1, 5, 24, 25, 100])
+def test_a_sample_is_exactly_1_with_itself(kernel, d, dtype, rng):
+    X = samples(rng, 30, d, dtype, 100.0)
+    assert (kernel.diag(X) == 1).all()
+    assert (np.diag(kernel(X)) == 1).all()
+    assert (np.diag(kernel(X, X.copy())) == 1).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [3, 40])
+def test_rbf_and_laplacian_stay_in_the_unit_interval(d, dtype, rng):
+    base = samples(rng, 1, d, dtype, 1000.0)
+    X = np.nextafter(base, np.inf, dtype=dtype) + samples(rng, 50, d, dtype, 1e-4)
+    for kernel in (RBF(1.0), Laplacian(1.0)):
+        K = kernel(X)
+        assert (K >= 0).all()
+        assert (K <= 1).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_far_samples_have_value_exactly_0(dtype):
+    assert RBF(1.0)(np.array([[0.0]], dtype), np.array([[1000.0]], dtype)) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", LEAVES + COMPOSED, ids=repr)
+def test_the_gram_matrix_is_symmetric_to_the_bit(kernel, dtype, rng):
+    X, Z = samples(rng, 45, 29, dtype), samples(rng, 33, 29, dtype)
+    assert_same_bits(kernel(X), kernel(X).T)
+    assert_same_bits(kernel(X, Z), kernel(Z, X).T)
+    assert_same_bits(kernel(X), kernel(X, X.copy()))
+    assert_same_bits(kernel(X), kernel(X, X))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", LEAVES + COMPOSED, ids=repr)
+def test_the_diagonal_has_the_bits_of_the_gram_matrix(kernel, dtype, rng):
+    X = samples(rng, 67, 31, dtype)
+    assert_same_bits(kernel.diag(X), np.diag(kernel(X)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", LEAVES + COMPOSED, ids=repr)
+def test_values_do_not_depend_on_how_the_samples_are_split(kernel, dtype, rng):
+    X, Z = samples(rng, 70, 26, dtype), samples(rng, 51, 26, dtype)
+    whole = kernel(X, Z)
+    assert_same_bits(whole, np.vstack([kernel(x[None], Z) for x in X]))
+    for cut in (1, 7, 16, 40):
+        assert_same_bits(whole, np.hstack([kernel(X, Z[:cut]), kernel(X, Z[cut:])]))
+    order = rng.permutation(70)
+    assert_same_bits(whole[order], kernel(X[order], Z))
+
+
+@pytest.mark.parametrize("kernel", LEAVES + COMPOSED, ids=repr)
+def test_powers_are_exact_on_whole_numbers(kernel):
+    X = np.arange(6.0).reshape(3, 2)
+    dot = X @ X.T
+    if kernel == Polynomial():
+        assert (kernel(X) == (dot + 1) ** 3).all()
+    assert (Polynomial(degree=0, coef0=5)(X) == 1).all()
+    assert ((kernel**0)(X) == 1).all()
+    assert_same_bits((kernel**1)(X), kernel(X))
+
+
+def test_high_degrees_are_within_the_bound(rng):
+    X = 1 + samples(rng, 20, 1, np.float64, 1e-3)
+    for kernel in (Polynomial(degree=1000, coef0=0.0), Linear() ** 1000):
+        assert_within_bound(kernel, X, X, kernel(X))
+
+
+@given(
+    st.sampled_from(LEAVES + COMPOSED),
+    st.sampled_from(DTYPES),
+    st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(1, 40)),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.01, 3.0),
+)
+def test_any_shape_is_within_the_bound(kernel, dtype, shape, seed, scale):
+    n, m, d = shape
+    rng = np.random.default_rng(seed)
+    X, Z = samples(rng, n, d, dtype, scale), samples(rng, m, d, dtype, scale)
+    assert_within_bound(kernel, X, Z, kernel(X, Z))
+
+
+def test_float32_and_float64_together_give_float64(rng):
+    X, Z = samples(rng, 9, 5, np.float32), samples(rng, 8, 5, np.float64)
+    for kernel in LEAVES:
+        assert kernel(X, Z).dtype == np.float64
+        assert_same_bits(kernel(X, Z), kernel(X.astype(np.float64), Z))
+        assert_same_bits(kernel(Z, X), kernel(Z, X.astype(np.float64)))
+
+
+def test_a_combination_has_the_values_of_its_parts(rng):
+    X, Z = samples(rng, 12, 4, np.float64), samples(rng, 9, 4, np.float64)
+    k1, k2 = RBF(0.4), Sigmoid(0.3)
+    assert_same_bits((k1 + k2)(X, Z), k1(X, Z) + k2(X, Z))
+    assert_same_bits((k1 * k2)(X, Z), k1(X, Z) * k2(X, Z))
+    assert_same_bits((0.3 * k2)(X, Z), 0.3 * k2(X, Z))
+    assert_same_bits((0 * k1)(X, Z), np.zeros((12, 9)))
+
+
+# ---- Kernels as values
+
+
+def kernel_trees():
+    gammas = st.floats(0, 1e3, allow_subnormal=False)
+    leaves = st.one_of(
+        st.just(Linear()),
+        st.builds(RBF, gammas),
+        st.builds(Laplacian, gammas),
+        st.builds(Sigmoid, gammas, st.floats(-5, 5)),
+        st.builds(Polynomial, st.integers(0, 1000), gammas, st.floats(-5, 5)),
+    )
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(lambda a, b: a + b, inner, inner),
+            st.builds(lambda a, b: a * b, inner, inner),
+            st.builds(lambda a, k: a * k, gammas, inner),
+            st.builds(lambda k, n: k**n, inner, st.integers(0, 1000)),
+            st.builds(exp, inner),
+        ),
+        max_leaves=8,
+    )
+
+
+@given(kernel_trees())
+def test_repr_evaluates_back(kernel):
+    assert eval(repr(kernel), dict(vars(kernels))) == kernel
+
+
+@given(kernel_trees())
+def test_kernels_survive_pickling_and_copying(kernel):
+    kernel._compile()
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(kernel, protocol)) == kernel
+    assert copy.copy(kernel) == kernel
+    assert copy.deepcopy([kernel]) == [kernel]
+
+
+@given(kernel_trees())
+def test_parameters_rebuild_the_kernel(kernel):
+    assert type(kernel)(**kernel.get_params(deep=False)) == kernel
+    assert kernel.replace() == kernel
+    for name, value in kernel.get_params().items():
+        assert kernel.replace(**{name: value}) == kernel
+
+
+@given(kernel_trees(), kernel_trees())
+def test_equal_kernels_have_equal_hashes_and_equal_reprs(a, b):
+    assert (a == b) == (repr(a) == repr(b)) or 0.0 in _numbers(a)  # -0.0 == 0.0
+    if a == b:
+        assert hash(a) == hash(b)
+
+
+def _numbers(kernel):
+    return [v for v in kernel.get_params().values() if isinstance(v, float)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (Linear(), "Linear()"),
+        (RBF(gamma=0.5), "RBF(gamma=0.5)"),
+        (RBF(2), "RBF(gamma=2.0)"),
+        (Polynomial(degree=2), "Polynomial(degree=2, gamma=1.0, coef0=1.0)"),
+        (Sigmoid(), "Sigmoid(gamma=1.0, coef0=0.0)"),
+        (Laplacian(), "Laplacian(gamma=1.0)"),
+        (Linear() + Linear() + Linear(), "Linear() + Linear() + Linear()"),
+        (Linear() + (Linear() + Linear()), "Linear() + (Linear() + Linear())"),
+        (2 * (3 * Linear()), "2.0 * (3.0 * Linear())"),
+        ((2 * Linear()) * Linear(), "2.0 * Linear() * Linear()"),
+        (2 * (Linear() * Linear()), "2.0 * (Linear() * Linear())"),
+        ((Linear() + Linear()) * 3, "3.0 * (Linear() + Linear())"),
+        ((2 * Linear()) ** 3, "(2.0 * Linear()) ** 3"),
+        ((Linear() ** 2) ** 3, "(Linear() ** 2) ** 3"),
+        (2 * Linear() ** 3, "2.0 * Linear() ** 3"),
+        (exp(Linear() + Linear()) ** 2, "exp(Linear() + Linear()) ** 2"),
+        (sum([Linear(), RBF()]), "Linear() + RBF(gamma=1.0)"),
+        (np.float64(2) * Linear(), "2.0 * Linear()"),
+        (Linear() * np.int32(2), "2.0 * Linear()"),
+    ],
+)
+def test_repr_has_the_parentheses_it_needs(kernel, text):
+    assert repr(kernel) == text
+
+
+def test_kernels_are_equal_by_class_and_parameters():
+    assert RBF(1) == RBF(1.0) == RBF(gamma=np.float32(1))
+    assert RBF(1) != RBF(2)
+    assert RBF(1) != Laplacian(1)
+    assert RBF() + Linear() != Linear() + RBF()
+    assert RBF() != "RBF(gamma=1.0)"
+    assert len({RBF(1), RBF(1.0), Laplacian(1)}) == 2
+
+
+def test_kernels_are_immutable():
+    kernel = RBF(0.5)
+    with pytest.raises(AttributeError):
+        kernel.gamma = 2.0
+    with pytest.raises(AttributeError):
+        kernel.other = 2.0
+    with pytest.raises(AttributeError):
+        del kernel.gamma
+    assert kernel == RBF(0.5)
+    assert weakref.ref(kernel)() is kernel
+
+
+def test_nested_parameters_have_nested_names():
+    kernel = 2 * RBF(0.5) + Polynomial(degree=2) ** 3
+    params = kernel.get_params()
+    assert params["k1__kernel__gamma"] == 0.5
+    assert params["k2__kernel__degree"] == 2
+    assert params["k2__degree"] == 3
+    assert set(kernel.get_params(deep=False)) == {"k1", "k2"}
+    changed = kernel.replace(k1__kernel__gamma=1, k1__factor=4, k2__degree=1, k2__kernel=Linear())
+    assert changed == 4 * RBF(1) + Linear() ** 1
+    assert kernel == 2 * RBF(0.5) + Polynomial(degree=2) ** 3
+
+
+def test_the_compiled_form_is_made_once():
+    kernel = RBF(0.5)
+    assert kernel._compile() is kernel._compile()
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(kernel._compile())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "definiteness"),
+    [
+        (Linear(), "positive"),
+        (RBF(), "positive"),
+        (Laplacian(), "positive"),
+        (Polynomial(coef0=0), "positive"),
+        (Polynomial(coef0=-1), "indefinite"),
+        (Sigmoid(), "indefinite"),
+        (2 * RBF() + Linear() ** 2, "positive"),
+        (RBF() * Sigmoid(), "indefinite"),
+        (exp(RBF() * Linear()), "positive"),
+        (exp(Sigmoid()), "indefinite"),
+    ],
+)
+def test_definiteness_is_carried_by_the_algebra(kernel, definiteness):
+    assert kernel.definiteness == definiteness
+
+
+@pytest.mark.parametrize("kernel", [k for k in LEAVES + COMPOSED if k.definiteness == "positive"])
+def test_a_positive_kernel_has_no_negative_eigenvalue(kernel, rng):
+    K = kernel(samples(rng, 60, 4, np.float64))
+    values = np.linalg.eigvalsh(K)
+    assert values[0] >= -1e-13 * values[-1]
+
+
+def test_scikit_learn_clones_a_kernel_to_itself():
+    clone = pytest.importorskip("sklearn.base").clone
+    kernel = 2 * RBF(0.5) + Linear()
+    assert clone(kernel, safe=False) == kernel
+
+
+def test_every_kernel_is_public_and_documented():
+    for name in kernels.__all__:
+        assert getattr(kernels, name).__doc__
+    leaves = [c for c in Kernel.__subclasses__() if c.__name__ in kernels.__all__]
+    assert len(leaves) == len(Kernel.__subclasses__()) == 10
+
+
+# ---- The package
+
+
+@pytest.mark.parametrize("module", [kernels, _threads, _core], ids=lambda m: m.__name__)
+def test_the_examples_in_docstrings_run(module):
+    failed, tried = doctest.testmod(module)
+    assert failed == 0
+    assert tried >= 2
+
+
+def test_import_is_quick_and_loads_nothing_but_numpy():
+    code = (
+        "import sys, numpy, json, time; before = set(sys.modules); start = time.perf_counter();"
+        "import kcore; spent = time.perf_counter() - start;"
+        "print(json.dumps([spent, sorted({m.split('.')[0] for m in set(sys.modules) - before})]))"
+    )
+    runs = []
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        runs.append(json.loads(done.stdout))
+    spent, modules = min(runs)
+    assert not {"scipy", "sklearn", "pandas", "polars"} & set(modules)
+    assert spent < 0.050
+
+
+def test_the_version_is_that_of_the_header():
+    header = Path(__file__).parents[2] / "src" / "kcore" / "include" / "kcore" / "kcore.h"
+    numbers = re.findall(r"KC_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text())
+    assert kcore.__version__ == ".".join(numbers)
