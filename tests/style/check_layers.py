@@ -12,7 +12,7 @@ from pathlib import Path
 
 MAY_INCLUDE = {
     "base": "",
-    "data": "base",
+    "data": "base simd",
     "simd": "base",
     "kernel": "base data simd",
     "rows": "base data kernel",
@@ -59,7 +59,8 @@ def build_faults(core: Path) -> Iterator[str]:
     """Say which sources the build does not name."""
     build = (core / "meson.build").read_text(encoding="utf-8")
     for path in sorted(core.rglob("*.c")):
-        is_isa = path.match("simd/kc_ops_*.c") and f"'{path.stem[7:]}':" in build
+        stem, _, isa = path.stem.rpartition("_")
+        is_isa = path.parent.name == "simd" and f"'{stem}'" in build and f"'{isa}':" in build
         if f"'{path.name}'" not in build and not is_isa:
             yield f"{path} is not listed in {core / 'meson.build'}"
 

@@ -19,6 +19,10 @@
 #define KC_CONCAT_(a, b) a##_##b
 #define KC_CONCAT(a, b) KC_CONCAT_(a, b)
 
+/* One body, two float types: a file that is compiled for both (*_body.inc) writes KC_T for the type
+ * and KC_FN(name) for its functions; the file that includes it defines KC_T and KC_SUFFIX. */
+#define KC_FN(name) KC_CONCAT(name, KC_SUFFIX)
+
 KC_INLINE size_t kc_min(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -12,8 +12,7 @@
 #define KC_PACKED_H
 
 #include "base/kc_call.h"
-
-#define KC_PANEL_BYTES 64
+#include "simd/kc_ops.h"
 
 /* Up to this many features, |x - z|^2 is summed from differences: more exact, and no slower. */
 #define KC_DIRECT_DIFF_MAX 24
@@ -26,8 +25,9 @@ typedef struct kc_packed {
     const int64_t *indptr; /* CSR: n + 1 entries */
     const int32_t *cols;   /* CSR */
     const void *vals;      /* CSR */
-    void *sq_norms;        /* x.x of every sample, by the same chain as x.z; zeros to a full panel */
-    void *owned[4];        /* what kc_packed_free releases */
+    size_t max_row_nnz;    /* CSR */
+    void *sq_norms; /* x.x of every sample, by the same chain as x.z; zeros to a full panel */
+    void *owned[4]; /* what kc_packed_free releases */
 } kc_packed;
 
 /* Samples per panel. */

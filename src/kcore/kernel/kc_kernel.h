@@ -16,10 +16,10 @@ kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_
 /* Bytes of workspace that one worker needs for blocks of K(x, z). */
 size_t kc_kernel_workspace(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z);
 
-/* out[i * ld + j] = K(x[rows[i]], z[col_begin + j]) for i < n_rows, j < n_cols, of the points' type.
- * rows NULL: the samples row_begin, row_begin + 1, ...  col_begin is a multiple of 16.  Allocates
- * nothing, does not poll: keep n_rows * n_cols * d within some milliseconds.  Returns false where a
- * value was not finite (an overflowing polynomial, say). */
+/* out[i * ld + j] = K(x[rows[i]], z[col_begin + j]) for i < n_rows, j < n_cols, of the points'
+ * type. rows NULL: the samples row_begin, row_begin + 1, ...  col_begin is a multiple of 16.
+ * Allocates nothing, does not poll: keep n_rows * n_cols * d within some milliseconds.  Returns
+ * false where a value was not finite (an overflowing polynomial, say). */
 typedef struct kc_block {
     const kc_packed *x;
     const int32_t *rows;

@@ -1,0 +1,375 @@
+/* Packing: one pass over the caller's values, which are read only here.
+ *
+ * Values are checked through the norms: a sum of squares is finite exactly if every value is and
+ * the sum did not overflow, so the check costs nothing; only where it fails is the row searched for
+ * the value to name. */
+#include "data/kc_packed.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/kc_alloc.h"
+#include "base/kc_thread.h"
+#include "data/kc_points.h"
+
+/* Sparse points with more than this share of nonzeros are faster in panels. */
+#define DENSE_SHARE 0.4
+
+/* Panels packed by one chunk of parallel work, in values. */
+#define CHUNK_VALUES 65536
+
+typedef struct packing {
+    const kc_points *points;
+    kc_packed *out;
+    size_t panels_per_chunk;
+} packing;
+
+/* The value at `p` of the view's type. */
+static double value_at(const kc_points *points, const void *p)
+{
+    if (points->dtype == KC_F64)
+        return *(const double *)p;
+    return (double)*(const float *)p;
+}
+
+static const void *dense_at(const kc_points *points, size_t row, size_t col)
+{
+    return (const char *)points->values + (int64_t)row * points->row_stride +
+           (int64_t)col * points->col_stride;
+}
+
+static const void *sparse_at(const kc_points *points, size_t k)
+{
+    return (const char *)points->values + k * kc_dtype_bytes(points->dtype);
+}
+
+#define KC_T float
+#define KC_SUFFIX f32
+#include "data/kc_packed_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+#define KC_T double
+#define KC_SUFFIX f64
+#include "data/kc_packed_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+static kc_status fail_value(const kc_points *points, size_t row, int64_t col, double value,
+                            kc_dtype dtype, kc_error *err)
+{
+    const char *name = kc_points_name(points);
+
+    if (!isfinite(value))
+        return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %lld is %s, must be finite",
+                       name, row, (long long)col,
+                       isnan(value)  ? "NaN"
+                       : value > 0.0 ? "infinity"
+                                     : "-infinity");
+    return kc_fail(err, KC_ERR_RANGE,
+                   "%s: row %zu, column %lld is %g: its square overflows %s; scale the data%s",
+                   name, row, (long long)col, value, dtype == KC_F64 ? "float64" : "float32",
+                   dtype == KC_F64 ? "" : " or use float64");
+}
+
+/* Names the value that made the norm of `row` no usable number: the first that is not finite, else
+ * the largest. */
+static kc_status fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err)
+{
+    const bool is_dense = points->storage == KC_DENSE;
+    const size_t begin =
+        is_dense ? 0 : (size_t)kc_index_at(points->indptr, points->index_bytes, row);
+    const size_t end = is_dense ? (size_t)points->n_cols
+                                : (size_t)kc_index_at(points->indptr, points->index_bytes, row + 1);
+    int64_t worst_col = 0;
+    double worst = 0.0;
+
+    for (size_t k = begin; k < end; k++) {
+        const int64_t col =
+            is_dense ? (int64_t)k : kc_index_at(points->indices, points->index_bytes, k);
+        const double value =
+            value_at(points, is_dense ? dense_at(points, row, k) : sparse_at(points, k));
+
+        if (!isfinite(value))
+            return fail_value(points, row, col, value, dtype, err);
+        if (fabs(value) > fabs(worst)) {
+            worst = value;
+            worst_col = col;
+        }
+    }
+    return fail_value(points, row, worst_col, worst, dtype, err);
+}
+
+/* Room for |x|^2 + |z|^2 and 2 x.z is left below the largest number. */
+static kc_status check_norms(const kc_points *points, const kc_packed *packed, kc_error *err)
+{
+    for (size_t i = 0; i < packed->n; i++) {
+        const double norm = packed->dtype == KC_F64 ? ((const double *)packed->sq_norms)[i]
+                                                    : (double)((const float *)packed->sq_norms)[i];
+        const double most = packed->dtype == KC_F64 ? DBL_MAX : (double)FLT_MAX;
+
+        if (!(norm <= most / 4))
+            return fail_row(points, i, packed->dtype, err);
+    }
+    return KC_OK;
+}
+
+/* ---- Dense -------------------------------------------------------------------------------- */
+
+static void pack_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const packing *job = data;
+    const kc_packed *out = job->out;
+    const size_t width = kc_panel_width(out->dtype);
+    const size_t n_panels = kc_ceil_div(out->n, width);
+    const size_t end = kc_min((chunk + 1) * job->panels_per_chunk, n_panels);
+    const kc_ops *ops = kc_ops_of(out->dtype);
+
+    (void)worker;
+    for (size_t p = chunk * job->panels_per_chunk; p < end; p++) {
+        char *panel = (char *)out->panels + p * out->d * KC_PANEL_BYTES;
+
+        if (out->dtype == KC_F64)
+            pack_panel_f64(job->points, p * width, (double *)panel);
+        else
+            pack_panel_f32(job->points, p * width, (float *)panel);
+        ops->panel_norms(panel, out->d, (char *)out->sq_norms + p * KC_PANEL_BYTES);
+    }
+}
+
+static kc_status pack_dense(kc_call *call, const kc_points *points, kc_packed *out)
+{
+    const size_t width = kc_panel_width(out->dtype);
+    const size_t n_panels = kc_ceil_div(out->n, width);
+    packing job = {.points = points,
+                   .out = out,
+                   .panels_per_chunk = kc_max(1, CHUNK_VALUES / (width * out->d))};
+    size_t panel_bytes;
+
+    if (!kc_mul_size(out->d, KC_PANEL_BYTES, &panel_bytes))
+        return kc_fail_nomem(call->err);
+    out->panels = out->owned[0] = kc_alloc(call->ctx, n_panels, panel_bytes);
+    out->sq_norms = out->owned[1] = kc_alloc(call->ctx, n_panels, KC_PANEL_BYTES);
+    if (out->panels == NULL || out->sq_norms == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(kc_parallel_for(call, kc_ceil_div(n_panels, job.panels_per_chunk), pack_chunk, &job));
+    return check_norms(points, out, call->err);
+}
+
+/* ---- CSR ---------------------------------------------------------------------------------- */
+
+/* Whether every row has its columns in ascending order, none twice. */
+static bool is_sorted(const kc_points *points)
+{
+    for (size_t i = 0; i < (size_t)points->n_rows; i++) {
+        const size_t begin = (size_t)kc_index_at(points->indptr, points->index_bytes, i);
+        const size_t end = (size_t)kc_index_at(points->indptr, points->index_bytes, i + 1);
+
+        for (size_t k = begin + 1; k < end; k++)
+            if (kc_index_at(points->indices, points->index_bytes, k) <=
+                kc_index_at(points->indices, points->index_bytes, k - 1))
+                return false;
+    }
+    return true;
+}
+
+static kc_status copy_indptr(kc_call *call, const kc_points *points, kc_packed *out)
+{
+    int64_t *indptr;
+
+    if (points->index_bytes == 8) {
+        out->indptr = points->indptr;
+        return KC_OK;
+    }
+    indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
+    if (indptr == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i <= out->n; i++)
+        indptr[i] = kc_index_at(points->indptr, points->index_bytes, i);
+    out->indptr = indptr;
+    return KC_OK;
+}
+
+/* Sorted rows: arrays that are of the right type already are borrowed. */
+static kc_status pack_sorted(kc_call *call, const kc_points *points, kc_packed *out)
+{
+    const size_t nnz =
+        (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
+
+    KC_TRY(copy_indptr(call, points, out));
+    out->cols = points->indices;
+    if (points->index_bytes == 8) {
+        int32_t *cols = out->owned[1] = kc_alloc(call->ctx, nnz, sizeof *cols);
+
+        if (cols == NULL)
+            return kc_fail_nomem(call->err);
+        for (size_t k = 0; k < nnz; k++)
+            cols[k] = (int32_t)((const int64_t *)points->indices)[k];
+        out->cols = cols;
+    }
+    out->vals = points->values;
+    if (points->dtype != out->dtype) {
+        void *vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
+
+        if (vals == NULL)
+            return kc_fail_nomem(call->err);
+        if (out->dtype == KC_F64)
+            convert_values_f64(points, nnz, vals);
+        else
+            convert_values_f32(points, nnz, vals);
+        out->vals = vals;
+    }
+    return KC_OK;
+}
+
+/* Rows out of order, or with columns that stand twice: sorted and summed into arrays of our own. */
+static kc_status pack_unsorted(kc_call *call, const kc_points *points, kc_packed *out)
+{
+    const size_t nnz =
+        (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
+    size_t widest = 0;
+    int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
+    int32_t *cols = out->owned[1] = kc_alloc(call->ctx, nnz, sizeof *cols);
+    void *vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
+    sparse_entry *row;
+
+    for (size_t i = 0; i < out->n; i++)
+        widest = kc_max(widest, (size_t)(kc_index_at(points->indptr, points->index_bytes, i + 1) -
+                                         kc_index_at(points->indptr, points->index_bytes, i)));
+    row = kc_call_take(call, widest, sizeof *row);
+    if (indptr == NULL || cols == NULL || vals == NULL || row == NULL)
+        return kc_fail_nomem(call->err);
+    if (out->dtype == KC_F64)
+        sort_rows_f64(points, row, indptr, cols, vals);
+    else
+        sort_rows_f32(points, row, indptr, cols, vals);
+    out->indptr = indptr;
+    out->cols = cols;
+    out->vals = vals;
+    return KC_OK;
+}
+
+static kc_status pack_sparse(kc_call *call, const kc_points *points, kc_packed *out)
+{
+    const size_t n_panels = kc_ceil_div(out->n, kc_panel_width(out->dtype));
+
+    out->is_sparse = true;
+    out->sq_norms = out->owned[3] = kc_calloc(call->ctx, n_panels, KC_PANEL_BYTES);
+    if (out->sq_norms == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(is_sorted(points) ? pack_sorted(call, points, out) : pack_unsorted(call, points, out));
+    for (size_t i = 0; i < out->n; i++)
+        out->max_row_nnz = kc_max(out->max_row_nnz, (size_t)(out->indptr[i + 1] - out->indptr[i]));
+    kc_ops_of(out->dtype)->csr_norms(out->indptr, out->vals, out->n, out->sq_norms);
+    return check_norms(points, out, call->err);
+}
+
+/* ---- Public ------------------------------------------------------------------------------- */
+
+static bool packs_dense(const kc_points *points)
+{
+    const double nnz =
+        points->storage == KC_CSR
+            ? (double)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows)
+            : 0.0;
+
+    return points->storage == KC_DENSE || points->n_cols <= KC_DIRECT_DIFF_MAX ||
+           nnz > DENSE_SHARE * (double)points->n_rows * (double)points->n_cols;
+}
+
+kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out)
+{
+    kc_status status;
+
+    *out = (kc_packed){.dtype = dtype};
+    KC_TRY(kc_points_check(points, call->err));
+    out->n = (size_t)points->n_rows;
+    out->d = (size_t)points->n_cols;
+    status = packs_dense(points) ? pack_dense(call, points, out) : pack_sparse(call, points, out);
+    if (status != KC_OK)
+        kc_packed_free(call->ctx, out);
+    return status;
+}
+
+void kc_packed_free(kc_context *ctx, kc_packed *packed)
+{
+    for (size_t i = 0; i < sizeof packed->owned / sizeof packed->owned[0]; i++)
+        kc_free(ctx, packed->owned[i]);
+    *packed = (kc_packed){.dtype = packed->dtype};
+}
+
+static kc_status take_dense(kc_call *call, const kc_packed *from, const int32_t *rows,
+                            kc_packed *out)
+{
+    const size_t n_panels = kc_ceil_div(out->n, kc_panel_width(out->dtype));
+    size_t panel_bytes;
+
+    if (!kc_mul_size(out->d, KC_PANEL_BYTES, &panel_bytes))
+        return kc_fail_nomem(call->err);
+    out->panels = out->owned[0] = kc_calloc(call->ctx, n_panels, panel_bytes);
+    if (out->panels == NULL)
+        return kc_fail_nomem(call->err);
+    if (out->dtype == KC_F64)
+        take_panels_f64(from, rows, out);
+    else
+        take_panels_f32(from, rows, out);
+    return KC_OK;
+}
+
+static kc_status take_sparse(kc_call *call, const kc_packed *from, const int32_t *rows,
+                             kc_packed *out)
+{
+    const size_t bytes = kc_dtype_bytes(out->dtype);
+    int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
+    int32_t *cols;
+    char *vals;
+
+    if (indptr == NULL)
+        return kc_fail_nomem(call->err);
+    indptr[0] = 0;
+    for (size_t i = 0; i < out->n; i++)
+        indptr[i + 1] = indptr[i] + from->indptr[rows[i] + 1] - from->indptr[rows[i]];
+    cols = out->owned[1] = kc_alloc(call->ctx, (size_t)indptr[out->n], sizeof *cols);
+    vals = out->owned[2] = kc_alloc(call->ctx, (size_t)indptr[out->n], bytes);
+    if (cols == NULL || vals == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < out->n; i++) {
+        const size_t begin = (size_t)from->indptr[rows[i]], to = (size_t)indptr[i];
+        const size_t nnz = (size_t)indptr[i + 1] - to;
+
+        if (nnz == 0)
+            continue;
+        memcpy(cols + to, from->cols + begin, nnz * sizeof *cols);
+        memcpy(vals + to * bytes, (const char *)from->vals + begin * bytes, nnz * bytes);
+        out->max_row_nnz = kc_max(out->max_row_nnz, nnz);
+    }
+    out->indptr = indptr;
+    out->cols = cols;
+    out->vals = vals;
+    return KC_OK;
+}
+
+kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
+                         kc_packed *out)
+{
+    const size_t bytes = kc_dtype_bytes(from->dtype);
+    kc_status status;
+
+    *out =
+        (kc_packed){.dtype = from->dtype, .is_sparse = from->is_sparse, .n = n_rows, .d = from->d};
+    out->sq_norms = out->owned[3] = kc_calloc(
+        call->ctx, kc_max(1, kc_ceil_div(n_rows, kc_panel_width(out->dtype))), KC_PANEL_BYTES);
+    if (out->sq_norms == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < n_rows; i++)
+        memcpy((char *)out->sq_norms + i * bytes,
+               (const char *)from->sq_norms + (size_t)rows[i] * bytes, bytes);
+    status =
+        from->is_sparse ? take_sparse(call, from, rows, out) : take_dense(call, from, rows, out);
+    if (status != KC_OK)
+        kc_packed_free(call->ctx, out);
+    return status;
+}

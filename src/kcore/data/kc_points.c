@@ -1,0 +1,108 @@
+/* Checks of a view's shape and structure.  Values are looked at where they are read anyway: while
+ * packing. */
+#include "data/kc_points.h"
+
+const char *kc_points_name(const kc_points *points)
+{
+    return points->name != NULL ? points->name : "points";
+}
+
+static kc_status check_offsets(const kc_points *points, kc_error *err)
+{
+    const char *name = kc_points_name(points);
+    const size_t n_rows = (size_t)points->n_rows;
+    int64_t last = kc_index_at(points->indptr, points->index_bytes, 0);
+
+    if (last != 0)
+        return kc_fail(err, KC_ERR_INDEX, "%s: indptr[0] is %lld, must be 0", name,
+                       (long long)last);
+    for (size_t i = 1; i <= n_rows; i++) {
+        int64_t offset = kc_index_at(points->indptr, points->index_bytes, i);
+
+        if (offset < last)
+            return kc_fail(err, KC_ERR_INDEX, "%s: indptr[%zu] is %lld, below indptr[%zu] = %lld",
+                           name, i, (long long)offset, i - 1, (long long)last);
+        last = offset;
+    }
+    if (last > points->n_values)
+        return kc_fail(err, KC_ERR_INDEX, "%s: indptr ends at %lld, but there are %lld values",
+                       name, (long long)last, (long long)points->n_values);
+    return KC_OK;
+}
+
+static kc_status check_columns(const kc_points *points, kc_error *err)
+{
+    const size_t n_rows = (size_t)points->n_rows;
+
+    for (size_t i = 0; i < n_rows; i++) {
+        const size_t begin = (size_t)kc_index_at(points->indptr, points->index_bytes, i);
+        const size_t end = (size_t)kc_index_at(points->indptr, points->index_bytes, i + 1);
+
+        for (size_t k = begin; k < end; k++) {
+            int64_t col = kc_index_at(points->indices, points->index_bytes, k);
+
+            if (col < 0 || col >= points->n_cols)
+                return kc_fail(err, KC_ERR_INDEX,
+                               "%s: row %zu has column index %lld at position %zu, must be 0 to "
+                               "%lld",
+                               kc_points_name(points), i, (long long)col, k,
+                               (long long)points->n_cols - 1);
+        }
+    }
+    return KC_OK;
+}
+
+static kc_status check_sizes(const kc_points *points, kc_error *err)
+{
+    const char *name = kc_points_name(points);
+
+    if (points->n_rows < 1)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld rows, must have at least 1", name,
+                       (long long)points->n_rows);
+    if (points->n_rows > INT32_MAX)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld rows, must have at most %d", name,
+                       (long long)points->n_rows, INT32_MAX);
+    if (points->storage == KC_STRINGS)
+        return KC_OK;
+    if (points->n_cols < 1)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, must have at least 1", name,
+                       (long long)points->n_cols);
+    if (points->n_cols > INT32_MAX)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, must have at most %d", name,
+                       (long long)points->n_cols, INT32_MAX);
+    if (points->dtype != KC_F32 && points->dtype != KC_F64)
+        return kc_fail(err, KC_ERR_TYPE, "%s: dtype is %d, must be KC_F32 or KC_F64", name,
+                       (int)points->dtype);
+    return KC_OK;
+}
+
+static kc_status check_sparse(const kc_points *points, kc_error *err)
+{
+    const char *name = kc_points_name(points);
+    const bool is_csr = points->storage == KC_CSR;
+
+    if (points->index_bytes != 8 && (points->index_bytes != 4 || !is_csr))
+        return kc_fail(err, KC_ERR_TYPE, "%s: index_bytes is %d, must be %s", name,
+                       (int)points->index_bytes, is_csr ? "4 or 8" : "8");
+    if (points->indptr == NULL || points->n_values < 0 ||
+        (points->n_values > 0 && (points->values == NULL || (is_csr && points->indices == NULL))))
+        return kc_fail(err, KC_ERR_ARG, "%s: indptr, indices or values is NULL", name);
+    KC_TRY(check_offsets(points, err));
+    return is_csr ? check_columns(points, err) : KC_OK;
+}
+
+kc_status kc_points_check(const kc_points *points, kc_error *err)
+{
+    KC_TRY(check_sizes(points, err));
+    switch (points->storage) {
+    case KC_DENSE:
+        if (points->values == NULL)
+            return kc_fail(err, KC_ERR_ARG, "%s: values is NULL", kc_points_name(points));
+        return KC_OK;
+    case KC_CSR:
+    case KC_STRINGS:
+        return check_sparse(points, err);
+    }
+    return kc_fail(err, KC_ERR_TYPE, "%s: storage is %d, must be dense, CSR or strings",
+                   kc_points_name(points), (int)points->storage);
+}

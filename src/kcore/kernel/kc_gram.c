@@ -1,0 +1,126 @@
+/* A Gram matrix is cut into chunks of 96 rows by a strip of columns of about the same work each;
+ * the cut depends on the sizes alone.  For K(x, x), a chunk starts at the diagonal and copies what
+ * lies beyond its own rows to the other side while it is still in the cache. */
+#include "kernel/kc_gram.h"
+
+#include "base/kc_thread.h"
+#include "data/kc_points.h"
+#include "kernel/kc_kernel_impl.h"
+
+/* A multiple of the row tile, the lane groups and the panels. */
+#define CHUNK_ROWS ((size_t)96)
+
+/* Multiply-adds of one chunk: about two milliseconds. */
+#define CHUNK_WORK ((size_t)32 << 20)
+#define MIN_COLS ((size_t)64)
+#define MAX_COLS ((size_t)4096)
+
+/* exp and the like, in multiply-adds: what an entry costs beyond its products. */
+#define ENTRY_WORK ((size_t)16)
+
+/* Below this much work, waking a thread costs more than it brings. */
+#define PARALLEL_WORK ((size_t)1 << 20)
+
+typedef struct gram_job {
+    const kc_kernel *kernel;
+    const kc_packed *x, *z;
+    bool is_symmetric;
+    size_t strip_cols, n_strips;
+    void *out;
+    size_t ld;
+    char *workspace; /* of all workers, one after the other */
+    size_t workspace_bytes;
+    atomic_bool has_overflowed;
+} gram_job;
+
+/* Mean work per entry, in multiply-adds. */
+static size_t entry_work(const kc_packed *z)
+{
+    const size_t products = z->is_sparse ? (size_t)z->indptr[z->n] / z->n * 4 : z->d;
+
+    return products + ENTRY_WORK;
+}
+
+static void mirror(const gram_job *job, const kc_block *block)
+{
+    const size_t row_end = block->row_begin + block->n_rows;
+    const size_t begin = kc_max(block->col_begin, row_end);
+    const size_t end = block->col_begin + block->n_cols;
+    const kc_dtype dtype = job->x->dtype;
+
+    if (begin < end)
+        kc_ops_of(dtype)->transpose(kc_at(job->out, begin * job->ld + block->row_begin, dtype),
+                                    job->ld,
+                                    kc_at(job->out, block->row_begin * job->ld + begin, dtype),
+                                    job->ld, block->n_rows, end - begin);
+}
+
+static void fill_chunk(void *data, size_t chunk, int32_t worker)
+{
+    gram_job *job = data;
+    const size_t row_begin = chunk / job->n_strips * CHUNK_ROWS;
+    const size_t strip_begin = chunk % job->n_strips * job->strip_cols;
+    const size_t strip_end = kc_min(strip_begin + job->strip_cols, job->z->n);
+    const size_t col_begin = job->is_symmetric ? kc_max(strip_begin, row_begin) : strip_begin;
+    kc_block block = {
+        .x = job->x,
+        .row_begin = row_begin,
+        .n_rows = kc_min(CHUNK_ROWS, job->x->n - row_begin),
+        .z = job->z,
+        .col_begin = col_begin,
+        .n_cols = strip_end - kc_min(col_begin, strip_end),
+        .out = kc_at(job->out, row_begin * job->ld + col_begin, job->x->dtype),
+        .ld = job->ld,
+    };
+
+    if (block.n_cols == 0)
+        return;
+    if (!kc_kernel_block(job->kernel, &block,
+                         job->workspace + (size_t)worker * job->workspace_bytes))
+        atomic_store_explicit(&job->has_overflowed, true, memory_order_relaxed);
+    if (job->is_symmetric)
+        mirror(job, &block);
+}
+
+static kc_status fail_overflow(const kc_call *call)
+{
+    return kc_fail(call->err, KC_ERR_RANGE,
+                   "kernel values overflow: scale the data, or lower gamma or the degree");
+}
+
+kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *x,
+                       const kc_packed *z, void *out, size_t ld)
+{
+    const size_t work = entry_work(z);
+    const size_t cols = CHUNK_WORK / CHUNK_ROWS / work / MIN_COLS * MIN_COLS;
+    gram_job job = {
+        .kernel = kernel,
+        .x = x,
+        .z = z,
+        .is_symmetric = x == z,
+        .strip_cols = kc_max(MIN_COLS, kc_min(MAX_COLS, cols)),
+        .out = out,
+        .ld = ld,
+        .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),
+    };
+    size_t n_chunks;
+
+    job.n_strips = kc_ceil_div(z->n, job.strip_cols);
+    n_chunks = kc_ceil_div(x->n, CHUNK_ROWS) * job.n_strips;
+    if ((double)x->n * (double)z->n * (double)work < (double)PARALLEL_WORK)
+        call->n_threads = 1;
+    job.workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job.workspace_bytes);
+    if (job.workspace == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(kc_parallel_for(call, n_chunks, fill_chunk, &job));
+    return atomic_load(&job.has_overflowed) ? fail_overflow(call) : KC_OK;
+}
+
+kc_status kc_gram_diag(kc_call *call, const kc_kernel *kernel, const kc_packed *x, void *out)
+{
+    void *workspace = kc_call_take(call, 1, kc_kernel_workspace(kernel, x, x));
+
+    if (workspace == NULL)
+        return kc_fail_nomem(call->err);
+    return kc_kernel_diag(kernel, x, 0, x->n, out, workspace) ? KC_OK : fail_overflow(call);
+}

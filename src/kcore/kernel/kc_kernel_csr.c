@@ -1,0 +1,182 @@
+/* Leaves on sparse columns: a batch of rows is spread out over lanes, one per row, and the columns'
+ * nonzeros stream past them: each nonzero is one multiply-add for all rows of the batch.
+ *
+ * Lanes are addressed by the column itself while all columns fit the second-level cache, else
+ * through a map from the column to its place among the columns that the batch has; columns that it
+ * lacks map to a place of zeros, which saves a branch per nonzero. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/kc_kernel_impl.h"
+
+#define DIRECT_BYTES ((size_t)256 * 1024)
+
+/* Columns of the block that one pass computes: their values stay in the first-level cache. */
+#define STRIP_COLS ((size_t)64)
+
+typedef struct lanes {
+    bool is_direct;
+    size_t width;
+    size_t n_places;   /* places filled; place n_places is all zeros where there is a map */
+    void *values;      /* [n_places + 1][width] */
+    int32_t *place_of; /* column -> place; with a map only */
+    int32_t *cols;     /* place -> column, ascending */
+    void *strip;       /* [STRIP_COLS][width] */
+} lanes;
+
+static size_t lane_width(kc_dtype dtype)
+{
+    return KC_LANE_BYTES / kc_dtype_bytes(dtype);
+}
+
+/* Dense rows have every column: a map would gain nothing. */
+static bool is_direct(const kc_packed *x)
+{
+    return !x->is_sparse || x->d * KC_LANE_BYTES <= DIRECT_BYTES;
+}
+
+static size_t most_places(const kc_packed *x)
+{
+    size_t filled;
+
+    if (is_direct(x) || !kc_mul_size(x->max_row_nnz, lane_width(x->dtype), &filled))
+        return x->d;
+    return kc_min(x->d, filled);
+}
+
+size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z)
+{
+    const size_t places = most_places(x);
+
+    (void)z;
+    return (places + 1) * KC_LANE_BYTES + STRIP_COLS * KC_LANE_BYTES +
+           kc_aligned(places * sizeof(int32_t)) +
+           (is_direct(x) ? 0 : kc_aligned(x->d * sizeof(int32_t)));
+}
+
+static lanes lay_out(const kc_packed *x, char *workspace)
+{
+    const size_t places = most_places(x);
+    lanes lane = {.is_direct = is_direct(x), .width = lane_width(x->dtype)};
+
+    lane.strip = workspace;
+    lane.values = workspace + STRIP_COLS * KC_LANE_BYTES;
+    lane.cols = (int32_t *)((char *)lane.values + (places + 1) * KC_LANE_BYTES);
+    if (!lane.is_direct)
+        lane.place_of = (int32_t *)((char *)lane.cols + kc_aligned(places * sizeof(int32_t)));
+    return lane;
+}
+
+static int compare_cols(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The columns that the rows i .. i + n - 1 of the block have between them, in order. */
+static void find_places(lanes *lane, const kc_block *block, size_t i, size_t n)
+{
+    const kc_packed *x = block->x;
+
+    if (lane->is_direct) {
+        lane->n_places = x->d;
+        for (size_t c = 0; c < x->d; c++)
+            lane->cols[c] = (int32_t)c;
+        return;
+    }
+    memset(lane->place_of, 0xff, x->d * sizeof *lane->place_of); /* -1 everywhere */
+    lane->n_places = 0;
+    for (size_t r = 0; r < n; r++) {
+        const size_t row = kc_block_row(block, i + r);
+
+        for (int64_t k = x->indptr[row]; k < x->indptr[row + 1]; k++)
+            if (lane->place_of[x->cols[k]] < 0) {
+                lane->place_of[x->cols[k]] = 0;
+                lane->cols[lane->n_places++] = x->cols[k];
+            }
+    }
+    qsort(lane->cols, lane->n_places, sizeof *lane->cols, compare_cols);
+    for (size_t c = 0; c < x->d; c++)
+        lane->place_of[c] = (int32_t)lane->n_places;
+    for (size_t p = 0; p < lane->n_places; p++)
+        lane->place_of[lane->cols[p]] = (int32_t)p;
+}
+
+#define KC_T float
+#define KC_SUFFIX f32
+#include "kernel/kc_lanes_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+#define KC_T double
+#define KC_SUFFIX f64
+#include "kernel/kc_lanes_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+
+static void spread(lanes *lane, const kc_block *block, size_t i, size_t n)
+{
+    find_places(lane, block, i, n);
+    memset(lane->values, 0, (lane->n_places + 1) * KC_LANE_BYTES);
+    for (size_t r = 0; r < n; r++) {
+        const size_t row = kc_block_row(block, i + r);
+
+        if (block->x->dtype == KC_F64)
+            spread_row_f64(lane, block->x, row, r);
+        else
+            spread_row_f32(lane, block->x, row, r);
+    }
+}
+
+/* One row of the result: products or distances in place, values out. */
+static void map_row(const kc_kernel_node *leaf, const kc_ops *ops, const kc_block *block,
+                    size_t row, size_t first, size_t n, void *k)
+{
+    const kc_dtype dtype = block->x->dtype;
+    const void *x_norm = kc_at(block->x->sq_norms, row, dtype);
+
+    if (leaf->op == KC_RBF)
+        ops->map_rbf(k, n, dtype == KC_F64 ? *(const double *)x_norm : *(const float *)x_norm,
+                     kc_at(block->z->sq_norms, first, dtype), leaf->gamma);
+    else if (leaf->op == KC_LAPLACIAN)
+        ops->map_exp(k, n, -leaf->gamma);
+    else
+        kc_map_leaf(leaf, ops, k, n);
+}
+
+void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace)
+{
+    const kc_packed *z = block->z;
+    const kc_ops *ops = kc_ops_of(z->dtype);
+    lanes lane = lay_out(block->x, workspace);
+
+    for (size_t i = 0; i < block->n_rows; i += lane.width) {
+        const size_t n_rows = kc_min(lane.width, block->n_rows - i);
+
+        spread(&lane, block, i, n_rows);
+        for (size_t j = 0; j < block->n_cols; j += STRIP_COLS) {
+            const kc_csr_job job = {
+                .indptr = z->indptr,
+                .cols = z->cols,
+                .vals = z->vals,
+                .first = block->col_begin + j,
+                .n = kc_min(STRIP_COLS, block->n_cols - j),
+                .lanes = lane.values,
+                .lane_of = lane.place_of,
+                .lane_cols = lane.cols,
+                .n_lane_cols = lane.n_places,
+                .out = lane.strip,
+            };
+            void *out = kc_at(block->out, i * block->ld + j, z->dtype);
+
+            if (leaf->op == KC_LAPLACIAN)
+                ops->csr_l1(&job);
+            else
+                ops->csr_dot(&job);
+            ops->transpose(out, block->ld, lane.strip, lane.width, job.n, n_rows);
+            for (size_t r = 0; r < n_rows; r++)
+                map_row(leaf, ops, block, kc_block_row(block, i + r), job.first, job.n,
+                        kc_at(out, r * block->ld, z->dtype));
+        }
+    }
+}

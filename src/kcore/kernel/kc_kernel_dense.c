@@ -1,0 +1,87 @@
+/* Leaves on dense columns: rows are gathered into tiles of six, which the inner loops run against
+ * the columns' panels.
+ *
+ * The rows of a group are packed once and used for every panel of the block; a group is as large as
+ * half a second-level cache allows, so that packing costs little beside the products. */
+#include <string.h>
+
+#include "kernel/kc_kernel_impl.h"
+
+#define GROUP_BYTES ((size_t)256 * 1024)
+#define GROUP_ROWS ((size_t)96)
+
+static size_t rows_per_group(size_t d, kc_dtype dtype)
+{
+    const size_t fit = GROUP_BYTES / kc_dtype_bytes(dtype) / d / KC_TILE_ROWS * KC_TILE_ROWS;
+
+    return kc_max(KC_TILE_ROWS, kc_min(GROUP_ROWS, fit));
+}
+
+static size_t tile_bytes(size_t d, kc_dtype dtype)
+{
+    return kc_aligned(rows_per_group(d, dtype) * d * kc_dtype_bytes(dtype));
+}
+
+size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z)
+{
+    return tile_bytes(z->d, x->dtype) +
+           kc_aligned(rows_per_group(z->d, x->dtype) * kc_dtype_bytes(x->dtype));
+}
+
+#define KC_T float
+#define KC_SUFFIX f32
+#include "kernel/kc_tiles_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+#define KC_T double
+#define KC_SUFFIX f64
+#include "kernel/kc_tiles_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+
+/* Products, with the map in the registers for linear, RBF and Laplacian; other maps follow row by
+ * row. */
+static void run_products(const kc_kernel_node *leaf, const kc_ops *ops, const kc_dense_job *job,
+                         kc_dtype dtype)
+{
+    if (leaf->op == KC_RBF && job->d <= KC_DIRECT_DIFF_MAX) {
+        ops->rbf_diff_block(job);
+    } else if (leaf->op == KC_RBF) {
+        ops->rbf_block(job);
+    } else if (leaf->op == KC_LAPLACIAN) {
+        ops->laplacian_block(job);
+    } else {
+        ops->dot_block(job);
+        for (size_t i = 0; i < job->n_rows; i++)
+            kc_map_leaf(leaf, ops, kc_at(job->out, i * job->ld, dtype), job->n_cols);
+    }
+}
+
+void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace)
+{
+    const kc_packed *x = block->x, *z = block->z;
+    const kc_dtype dtype = x->dtype;
+    const size_t group = rows_per_group(z->d, dtype);
+    void *x_norms = (char *)workspace + tile_bytes(z->d, dtype);
+
+    for (size_t i = 0; i < block->n_rows; i += group) {
+        const kc_dense_job job = {
+            .rows = workspace,
+            .panels = kc_at(z->panels, block->col_begin * z->d, dtype),
+            .d = z->d,
+            .n_rows = kc_min(group, block->n_rows - i),
+            .n_cols = block->n_cols,
+            .x_norms = x_norms,
+            .z_norms = kc_at(z->sq_norms, block->col_begin, dtype),
+            .gamma = leaf->gamma,
+            .out = kc_at(block->out, i * block->ld, dtype),
+            .ld = block->ld,
+        };
+
+        if (dtype == KC_F64)
+            gather_tiles_f64(block, i, job.n_rows, workspace, x_norms);
+        else
+            gather_tiles_f32(block, i, job.n_rows, workspace, x_norms);
+        run_products(leaf, kc_ops_of(dtype), &job, dtype);
+    }
+}

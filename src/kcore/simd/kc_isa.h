@@ -1,0 +1,11 @@
+/* Which instruction set this process uses: chosen once, by what the CPU has and KCORE_ISA asks. */
+#ifndef KC_ISA_H
+#define KC_ISA_H
+
+typedef enum kc_isa { KC_ISA_GENERIC, KC_ISA_AVX2 } kc_isa;
+
+/* The best one compiled in that this CPU has; KCORE_ISA=generic or avx2 takes that one instead, as
+ * long as it is compiled in and the CPU has it (any other text is ignored). */
+kc_isa kc_isa_chosen(void);
+
+#endif

@@ -1,0 +1,89 @@
+/* The inner loops: everything that touches n or d numbers at a time.
+ *
+ * One table of functions per instruction set and type; arrays are `void *` of the table's type, so
+ * that code above is written once.  Nothing here allocates, knows where data came from or what a
+ * kernel is called.  Each result is a fixed sequence of operations per output number: it does not
+ * depend on the position in the array, the alignment or the neighbours.
+ *
+ * Layouts: a *panel* holds 64 bytes of samples per feature (16 f32 or 8 f64), a *row tile* holds
+ * KC_TILE_ROWS samples per feature, *lanes* hold 128 bytes of samples per feature. */
+#ifndef KC_OPS_H
+#define KC_OPS_H
+
+#include "base/kc_base.h"
+
+#define KC_PANEL_BYTES 64
+#define KC_LANE_BYTES 128
+#define KC_TILE_ROWS 6
+
+/* Row tiles against panels: out[i * ld + j] for i < n_rows, j < n_cols. */
+typedef struct kc_dense_job {
+    const void *rows;    /* row tiles one after the other, each [d][KC_TILE_ROWS] */
+    const void *panels;  /* panels one after the other, each [d][panel width] */
+    size_t d;            /* features */
+    size_t n_rows;       /* the last tile is padded */
+    size_t n_cols;       /* the last panel is padded */
+    const void *x_norms; /* squared norms of the rows and columns, padded; for rbf only */
+    const void *z_norms;
+    double gamma;
+    void *out;
+    size_t ld;
+} kc_dense_job;
+
+/* CSR rows against lanes: out[j * lane width + lane] for j < n, row j being row first + j. */
+typedef struct kc_csr_job {
+    const int64_t *indptr;
+    const int32_t *cols; /* ascending in each row */
+    const void *vals;
+    size_t first, n;
+    const void *lanes;        /* [n_lane_cols][lane width] */
+    const int32_t *lane_of;   /* column -> its place in lanes; NULL: the column itself */
+    const int32_t *lane_cols; /* place -> column, ascending; for l1 only */
+    size_t n_lane_cols;
+    void *out;
+} kc_csr_job;
+
+typedef struct kc_ops {
+    /* x.z by one chain of fused multiply-adds over the features. */
+    void (*dot_block)(const kc_dense_job *job);
+    /* exp(-gamma max(0, |x|^2 + |z|^2 - 2 x.z)) */
+    void (*rbf_block)(const kc_dense_job *job);
+    /* exp(-gamma sum (x - z)^2) */
+    void (*rbf_diff_block)(const kc_dense_job *job);
+    /* exp(-gamma sum |x - z|) */
+    void (*laplacian_block)(const kc_dense_job *job);
+
+    /* The same chains over sparse rows: x.z, and sum |x - z|. */
+    void (*csr_dot)(const kc_csr_job *job);
+    void (*csr_l1)(const kc_csr_job *job);
+
+    /* x.x of the samples of one panel, and of n CSR rows. */
+    void (*panel_norms)(const void *panel, size_t d, void *norms);
+    void (*csr_norms)(const int64_t *indptr, const void *vals, size_t n, void *norms);
+
+    /* Maps in place over n numbers. */
+    void (*map_rbf)(void *k, size_t n, double x_norm, const void *z_norms, double gamma);
+    void (*map_exp)(void *k, size_t n, double factor); /* exp(factor k) */
+    void (*map_tanh)(void *k, size_t n, double gamma, double coef0);
+    void (*map_power)(void *k, size_t n, double gamma, double coef0, int32_t degree);
+    void (*scale)(void *k, size_t n, double factor);
+    void (*add)(void *k, const void *other, size_t n);
+    void (*multiply)(void *k, const void *other, size_t n);
+    bool (*all_finite)(const void *k, size_t n);
+
+    /* dst[j * dst_ld + i] = src[i * src_ld + j] for i < n_rows, j < n_cols. */
+    void (*transpose)(void *dst, size_t dst_ld, const void *src, size_t src_ld, size_t n_rows,
+                      size_t n_cols);
+} kc_ops;
+
+typedef struct kc_ops_table {
+    kc_ops f32, f64;
+} kc_ops_table;
+
+extern const kc_ops_table kc_ops_generic;
+extern const kc_ops_table kc_ops_avx2;
+
+/* The table of the chosen instruction set (simd/kc_isa.h). */
+const kc_ops *kc_ops_of(kc_dtype dtype);
+
+#endif
