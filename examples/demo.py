@@ -1,0 +1,74 @@
+"""What kcore does, on data made up here: a Gram matrix to look at, and a table of times.
+
+Run by ``make demo``; needs nothing but kcore.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+import kcore
+from kcore.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+
+
+def best_time(call: Callable[[], object], seconds: float = 0.3) -> float:
+    """Return the shortest time of one call, of as many as fit into `seconds`."""
+    call()
+    best, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def show_gram() -> None:
+    """Print a Gram matrix whose structure shows: two clusters, two blocks."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 0.4, (3, 2)), rng.normal(2, 0.4, (3, 2))])
+    kernel = RBF(gamma=0.5)
+    print(f"Two clusters of three points; {kernel}(X) shows them as two blocks:\n")
+    for row in kernel(X):
+        print("   ", " ".join(f"{value:6.3f}" for value in row))
+
+    combined = 0.5 * kernel + Linear() ** 2
+    print(f"\nKernels combine: {combined}")
+    print("    has the diagonal", combined.diag(X).round(3))
+
+
+def show_times(n: int = 2000, d: int = 50) -> None:
+    """Print the time of K(X, Z) for each kernel, dtype and storage."""
+    rng = np.random.default_rng(1)
+    X, Z = rng.normal(size=(n, d)), rng.normal(size=(n, d))
+    X_csr = sp.random_array((n, 20 * d), density=0.01, format="csr", rng=rng)
+    Z_csr = sp.random_array((n, 20 * d), density=0.01, format="csr", rng=rng)
+    kernels: list[Kernel] = [
+        Linear(),
+        RBF(gamma=1 / d),
+        Polynomial(degree=3, gamma=1 / d, coef0=1.0),
+        Sigmoid(gamma=1 / d, coef0=0.0),
+        Laplacian(gamma=1 / d),
+    ]
+    print(f"\nMilliseconds for the {n} x {n} matrix K(X, Z), {kcore.get_num_threads()} threads:\n")
+    print(f"    {'kernel':12} {'float32':>9} {'float64':>9} {'K(X, X)':>9} {'CSR':>9}")
+    X_f32, Z_f32 = X.astype(np.float32), Z.astype(np.float32)
+    out, out_f32 = np.empty((n, n)), np.empty((n, n), dtype=np.float32)
+    for kernel in kernels:
+        times = [
+            best_time(partial(kernel, X_f32, Z_f32, out=out_f32)),
+            best_time(partial(kernel, X, Z, out=out)),
+            best_time(partial(kernel, X, out=out)),
+            best_time(partial(kernel, X_csr, Z_csr, out=out)),
+        ]
+        name = type(kernel).__name__
+        print(f"    {name:12}", " ".join(f"{1e3 * seconds:9.1f}" for seconds in times))
+    print(f"\n    {d} columns dense, {20 * d} columns with 1 % nonzeros as CSR (float64)")
+
+
+if __name__ == "__main__":
+    print(f"kcore {kcore.__version__}, instruction set {kcore.isa_name()}\n")
+    show_gram()
+    show_times()
