@@ -12,7 +12,7 @@
 #define DIRECT_BYTES ((size_t)256 * 1024)
 
 /* Columns of the block that one pass computes: their values stay in the first-level cache. */
-#define STRIP_COLS ((size_t)64)
+#define STRIP_COLS ((size_t)128)
 
 typedef struct lanes {
     bool is_direct;
@@ -21,6 +21,7 @@ typedef struct lanes {
     void *values;      /* [n_places + 1][width] */
     int32_t *place_of; /* column -> place; with a map only */
     int32_t *cols;     /* place -> column, ascending */
+    void *norms;       /* squared norms of the batch's rows */
     void *strip;       /* [STRIP_COLS][width] */
 } lanes;
 
@@ -49,7 +50,7 @@ size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z)
     const size_t places = most_places(x);
 
     (void)z;
-    return (places + 1) * KC_LANE_BYTES + STRIP_COLS * KC_LANE_BYTES +
+    return (places + 2) * KC_LANE_BYTES + STRIP_COLS * KC_LANE_BYTES +
            kc_aligned(places * sizeof(int32_t)) +
            (is_direct(x) ? 0 : kc_aligned(x->d * sizeof(int32_t)));
 }
@@ -60,7 +61,8 @@ static lanes lay_out(const kc_packed *x, char *workspace)
     lanes lane = {.is_direct = is_direct(x), .width = lane_width(x->dtype)};
 
     lane.strip = workspace;
-    lane.values = workspace + STRIP_COLS * KC_LANE_BYTES;
+    lane.norms = workspace + STRIP_COLS * KC_LANE_BYTES;
+    lane.values = (char *)lane.norms + KC_LANE_BYTES;
     lane.cols = (int32_t *)((char *)lane.values + (places + 1) * KC_LANE_BYTES);
     if (!lane.is_direct)
         lane.place_of = (int32_t *)((char *)lane.cols + kc_aligned(places * sizeof(int32_t)));
@@ -117,6 +119,7 @@ static void find_places(lanes *lane, const kc_block *block, size_t i, size_t n)
 static void spread(lanes *lane, const kc_block *block, size_t i, size_t n)
 {
     find_places(lane, block, i, n);
+    memset(lane->norms, 0, KC_LANE_BYTES);
     memset(lane->values, 0, (lane->n_places + 1) * KC_LANE_BYTES);
     for (size_t r = 0; r < n; r++) {
         const size_t row = kc_block_row(block, i + r);
@@ -128,20 +131,17 @@ static void spread(lanes *lane, const kc_block *block, size_t i, size_t n)
     }
 }
 
-/* One row of the result: products or distances in place, values out. */
-static void map_row(const kc_kernel_node *leaf, const kc_ops *ops, const kc_block *block,
-                    size_t row, size_t first, size_t n, void *k)
+/* Products or distances in the strip become values, before they leave the first-level cache. */
+static void map_strip(const kc_kernel_node *leaf, const kc_ops *ops, const lanes *lane,
+                      const kc_packed *z, size_t first, size_t n)
 {
-    const kc_dtype dtype = block->x->dtype;
-    const void *x_norm = kc_at(block->x->sq_norms, row, dtype);
-
     if (leaf->op == KC_RBF)
-        ops->map_rbf(k, n, dtype == KC_F64 ? *(const double *)x_norm : *(const float *)x_norm,
-                     kc_at(block->z->sq_norms, first, dtype), leaf->gamma);
+        ops->map_rbf(lane->strip, n, lane->width, kc_at(z->sq_norms, first, z->dtype), lane->norms,
+                     leaf->gamma);
     else if (leaf->op == KC_LAPLACIAN)
-        ops->map_exp(k, n, -leaf->gamma);
+        ops->map_exp(lane->strip, n * lane->width, -leaf->gamma);
     else
-        kc_map_leaf(leaf, ops, k, n);
+        kc_map_leaf(leaf, ops, lane->strip, n * lane->width);
 }
 
 void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace)
@@ -173,10 +173,8 @@ void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *worksp
                 ops->csr_l1(&job);
             else
                 ops->csr_dot(&job);
+            map_strip(leaf, ops, &lane, z, job.first, job.n);
             ops->transpose(out, block->ld, lane.strip, lane.width, job.n, n_rows);
-            for (size_t r = 0; r < n_rows; r++)
-                map_row(leaf, ops, block, kc_block_row(block, i + r), job.first, job.n,
-                        kc_at(out, r * block->ld, z->dtype));
         }
     }
 }

@@ -62,7 +62,8 @@ typedef struct kc_ops {
     void (*csr_norms)(const int64_t *indptr, const void *vals, size_t n, void *norms);
 
     /* Maps in place over n numbers. */
-    void (*map_rbf)(void *k, size_t n, double x_norm, const void *z_norms, double gamma);
+    void (*map_rbf)(void *k, size_t n_rows, size_t n, const void *row_norms, const void *norms,
+                    double gamma);                     /* [n_rows][n] dot products to RBF values */
     void (*map_exp)(void *k, size_t n, double factor); /* exp(factor k) */
     void (*map_tanh)(void *k, size_t n, double gamma, double coef0);
     void (*map_power)(void *k, size_t n, double gamma, double coef0, int32_t degree);
