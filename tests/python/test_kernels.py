@@ -65,18 +65,34 @@ def test_values_are_within_the_bound_for_many_features(kernel, dtype, rng):
     assert_within_bound(kernel, X, Z, kernel(X, Z))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rbf_keeps_the_documented_bound_far_from_the_origin(dtype, rng):
-    gamma = 0.01
-    X = samples(rng, 60, 200, dtype) + dtype(3)
-    value = RBF(gamma)(X).astype(np.longdouble)
+def rbf_error(gamma, X):
+    """Relative error of every value but the diagonal's, and the exponents' parts."""
     wide = X.astype(np.longdouble)
-    exact = np.exp(-gamma * ((wide[:, None] - wide[None]) ** 2).sum(axis=2))
+    distances = ((wide[:, None] - wide[None]) ** 2).sum(axis=2)
+    exact = np.exp(-np.longdouble(gamma) * distances)
     norms = (wide**2).sum(axis=1)
-    bound = gamma * (norms[:, None] + norms[None, :]) * np.finfo(dtype).eps / 2
-    # "About" the bound: twice it for every pair, once it on average, and 2 ulp for exp.
-    assert (abs(value - exact) <= (2 * bound + 2 * np.finfo(dtype).eps) * exact).all()
-    assert np.mean(abs(value - exact) / exact) <= np.mean(bound)
+    error = abs(RBF(gamma)(X) - exact) / exact
+    off = ~np.eye(len(X), dtype=bool)
+    return error[off], gamma * distances[off], gamma * (norms[:, None] + norms[None, :])[off]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [30, 200, 1000])
+@pytest.mark.parametrize("shift", [0, 3])
+def test_rbf_errors_are_of_the_size_of_the_norms(shift, d, dtype, rng):
+    # Rounding errors of d steps add up like a random walk: sqrt(d) times the error of one step.
+    u = np.finfo(dtype).eps / 2
+    error, _, norms = rbf_error(2.0**-9, samples(rng, 60, d, dtype) + dtype(shift))
+    assert (error <= (2 * np.sqrt(d) * norms + 4) * u).all()
+    assert error.mean() <= (0.5 * np.sqrt(d) * norms.mean() + 2) * u
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [1, 2, 8, 24])
+def test_rbf_of_few_features_is_exact_however_far_from_the_origin(d, dtype, rng):
+    u = np.finfo(dtype).eps / 2
+    error, distances, _ = rbf_error(0.5, samples(rng, 60, d, dtype) + dtype(1000))
+    assert (error <= ((d + 3) * distances + 4) * u).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -1,0 +1,122 @@
+"""A child process computes, whatever its parent was doing."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import kcore
+from conftest import assert_same_bits
+from kcore import _core
+from kcore.kernels import RBF, Laplacian
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+KERNEL = RBF(0.05)
+
+
+def samples(n=600, d=40):
+    return np.random.default_rng(3).standard_normal((n, d))
+
+
+def compute(kernel, n_jobs):
+    return kernel(samples(), n_jobs=n_jobs)
+
+
+def in_child(check, seconds=20):
+    """Run `check` in a forked child; it must return true within `seconds`."""
+    with warnings.catch_warnings():  # Python 3.12 warns of fork beside threads: that is the test.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(seconds)  # a child that hangs dies of it
+            status = 0 if check() else 2
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFEXITED(status), f"the child died of signal {os.WTERMSIG(status)}"
+    assert os.WEXITSTATUS(status) == 0
+
+
+@pytest.fixture
+def expected():
+    """The result, after the pool of this process has been used."""
+    return compute(KERNEL, 2)
+
+
+def test_a_child_computes_the_same_with_threads_of_its_own(expected):
+    in_child(lambda: all((compute(KERNEL, n) == expected).all() for n in (1, 2, 4, None)))
+    assert_same_bits(compute(KERNEL, 2), expected)
+
+
+def test_many_children_and_a_grandchild_compute(expected):
+    for _ in range(20):
+        in_child(lambda: (compute(KERNEL, 2) == expected).all())
+
+    def grandchild():
+        in_child(lambda: (compute(KERNEL, 2) == expected).all())
+        return (compute(KERNEL, 2) == expected).all()
+
+    in_child(grandchild)
+
+
+def test_a_child_may_drop_the_kernels_of_its_parent(expected):
+    kernels = [RBF(0.1 * k) for k in range(20)]
+    for kernel in kernels:
+        kernel(samples(10))
+
+    def check():
+        kernels.clear()
+        return (RBF(0.05)(samples(), n_jobs=2) == expected).all()
+
+    in_child(check)
+
+
+def test_a_child_keeps_the_number_of_threads():
+    default = kcore.get_num_threads()
+    kcore.set_num_threads(3)
+    try:
+        in_child(lambda: kcore.get_num_threads() == 3)
+    finally:
+        kcore.set_num_threads(None)
+    in_child(lambda: kcore.get_num_threads() == default)
+
+
+def test_a_child_starts_with_no_memory_held(expected):
+    in_child(lambda: _core.memory()[0] == 0)
+    assert _core.memory()[1] > 0
+
+
+def test_a_child_of_a_process_in_the_middle_of_a_call_computes(expected):
+    X = samples(1500, 500)
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            Laplacian(0.01)(X, n_jobs=2)
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    try:
+        for _ in range(10):
+            in_child(lambda: (compute(KERNEL, 2) == expected).all())
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_pools_of_processes_compute(method, expected):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            for result in pool.starmap(compute, [(KERNEL, 1), (KERNEL, 2), (KERNEL, None)]):
+                assert_same_bits(result, expected)
