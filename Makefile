@@ -2,7 +2,7 @@
 #
 #   make demo            build, and run the main job on data it generates
 #   make test            build, then every test and every style check
-#   make test-slow       the tests that take longer
+#   make test-slow       the tests marked slow, and the C tests under the thread sanitizer
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
 #   make bench           every benchmark
 #   make format          let the formatters rewrite what they may
@@ -96,9 +96,9 @@ define step
 	[ $$word = ok ]
 endef
 
-# $(call c_tests,build directory)
+# $(call c_tests,build directory[,options of meson test]); running no test at all is a failure.
 c_tests = $(call step,ninja -C $(1) --quiet && meson test -C $(1) --no-rebuild --print-errorlogs \
-	,'s/^Ok: *\([0-9]*\).*/\1 programs/p')
+	$(2) && grep -q '^Ok: *[1-9]' $(1)/meson-logs/testlog.txt,'s/^Ok: *\([0-9]*\).*/\1 programs/p')
 
 build/release/build.ninja: | .venv/has-build
 	@meson setup build/release $(c_options) > /dev/null
@@ -106,9 +106,13 @@ build/release/build.ninja: | .venv/has-build
 build/sanitize/build.ninja: | .venv/has-build
 	@meson setup build/sanitize $(c_options) --buildtype=debugoptimized $(sanitize) > /dev/null
 
+build/thread/build.ninja: | .venv/has-build
+	@meson setup build/thread $(c_options) --buildtype=debugoptimized -Db_sanitize=thread > /dev/null
+
 test_steps := c-release c-sanitize python layers sizes symbols clang-format ruff cython-lint mypy \
 	stubtest
-.PHONY: test test-slow $(test_steps)
+slow_steps := c-thread python-slow
+.PHONY: test test-slow $(test_steps) $(slow_steps)
 
 # Steps run side by side and go on past a failure; each one's output is kept together.
 test: .venv/has-test .venv/has-kcore
@@ -117,7 +121,7 @@ test: .venv/has-test .venv/has-kcore
 	@echo "make test: all passed"
 
 test-slow: .venv/has-test .venv/has-kcore
-	@pytest -q -m slow --timeout=1800
+	@$(MAKE) --no-print-directory --keep-going $(slow_steps)
 
 c-release: build/release/build.ninja
 	$(call c_tests,build/release)
@@ -125,8 +129,15 @@ c-release: build/release/build.ninja
 c-sanitize: build/sanitize/build.ninja
 	$(call c_tests,build/sanitize)
 
+c-thread: build/thread/build.ninja
+	$(call c_tests,build/thread,--no-suite fork)
+
+# With the examples in the docstrings.
 python: .venv/has-kcore
-	$(call step,pytest -q,'$$p')
+	$(call step,pytest -q --doctest-modules --pyargs tests/python kcore,'$$p')
+
+python-slow: .venv/has-kcore
+	$(call step,pytest -q -m slow --timeout=1800,'$$p')
 
 layers sizes:
 	$(call step,python tests/style/check_$@.py)
@@ -144,7 +155,7 @@ cython-lint:
 	$(call step,cython-lint python)
 
 mypy: .venv/has-kcore
-	$(call step,mypy python/kcore tests/style)
+	$(call step,mypy python/kcore tests/style examples)
 
 stubtest: .venv/has-kcore
 	$(call step,cd build && python -m mypy.stubtest kcore._core)
