@@ -98,7 +98,7 @@ endef
 
 # $(call c_tests,build directory[,options of meson test]); running no test at all is a failure.
 c_tests = $(call step,ninja -C $(1) --quiet && meson test -C $(1) --no-rebuild --print-errorlogs \
-	$(2) && grep -q '^Ok: *[1-9]' $(1)/meson-logs/testlog.txt,'s/^Ok: *\([0-9]*\).*/\1 programs/p')
+	$(2) && grep -q '^Ok: *[1-9]' build/log/$@.log,'s/^Ok: *\([0-9]*\).*/\1 programs/p')
 
 build/release/build.ninja: | .venv/has-build
 	@meson setup build/release $(c_options) > /dev/null

@@ -4,7 +4,7 @@
  * memory and threads, how one call runs and is stopped, views of samples, kernels, Gram matrices.
  *
  * Rules that hold everywhere:
- *   - Functions that can fail return kc_status; results come through pointers, untouched on failure.
+ *   - Functions that can fail return kc_status; results come through pointers, and only on success.
  *   - Inputs are borrowed for the duration of the call and never kept.
  *   - Whoever creates an object frees it; freeing NULL is legal.
  *   - Nothing is printed, nothing exits, no signal handler is installed.
@@ -44,12 +44,12 @@ KC_API const char *kc_isa_name(void);
 /* Values are pinned: they never change meaning. */
 typedef enum kc_status {
     KC_OK = 0,
-    KC_ERR_NOMEM = 1,     /* the allocator returned NULL, or memory_limit was reached */
-    KC_ERR_CANCELLED = 2, /* stopped by the cancel token or by the progress callback */
-    KC_ERR_TIME = 3,      /* time_limit passed in a call that has no partial result */
-    KC_ERR_ARG = 10,      /* an argument outside its range */
-    KC_ERR_SHAPE = 11,    /* sizes that do not fit together */
-    KC_ERR_TYPE = 12,     /* a dtype or storage that is not taken here */
+    KC_ERR_NOMEM = 1,      /* the allocator returned NULL, or memory_limit was reached */
+    KC_ERR_CANCELLED = 2,  /* stopped by the cancel token or by the progress callback */
+    KC_ERR_TIME = 3,       /* time_limit passed in a call that has no partial result */
+    KC_ERR_ARG = 10,       /* an argument outside its range */
+    KC_ERR_SHAPE = 11,     /* sizes that do not fit together */
+    KC_ERR_TYPE = 12,      /* a dtype or storage that is not taken here */
     KC_ERR_NONFINITE = 13, /* NaN or infinity in the input */
     KC_ERR_RANGE = 14,     /* finite input whose kernel values overflow */
     KC_ERR_INDEX = 15      /* CSR structure or string offsets out of order */
@@ -122,10 +122,10 @@ typedef struct kc_progress {
 typedef int kc_progress_fn(void *data, const kc_progress *progress);
 
 typedef struct kc_run {
-    size_t struct_size;      /* sizeof(kc_run) */
-    int32_t n_threads;       /* 0: the context's */
-    double time_limit;       /* seconds; 0: none */
-    const kc_cancel *cancel; /* may be NULL */
+    size_t struct_size;          /* sizeof(kc_run) */
+    int32_t n_threads;           /* 0: the context's */
+    double time_limit;           /* seconds; 0: none */
+    const kc_cancel *cancel;     /* may be NULL */
     kc_progress_fn *on_progress; /* may be NULL */
     void *progress_data;
 } kc_run;
@@ -160,11 +160,11 @@ typedef struct kc_points {
 /* A kernel is an expression in postfix order: leaves push, combining nodes pop. */
 typedef enum kc_kernel_op {
     /* Leaves. */
-    KC_LINEAR = 1,    /* x.z                              */
-    KC_RBF = 2,       /* exp(-gamma |x - z|^2)            */
+    KC_LINEAR = 1,     /* x.z                              */
+    KC_RBF = 2,        /* exp(-gamma |x - z|^2)            */
     KC_POLYNOMIAL = 3, /* (gamma x.z + coef0)^degree       */
-    KC_SIGMOID = 4,   /* tanh(gamma x.z + coef0)          */
-    KC_LAPLACIAN = 5, /* exp(-gamma |x - z|_1)            */
+    KC_SIGMOID = 4,    /* tanh(gamma x.z + coef0)          */
+    KC_LAPLACIAN = 5,  /* exp(-gamma |x - z|_1)            */
     /* Combinations. */
     KC_ADD = 64,   /* K1 + K2    pops two                 */
     KC_MUL = 65,   /* K1 * K2    pops two                 */
@@ -193,8 +193,9 @@ KC_API KC_MUST_CHECK kc_status kc_kernel_create(kc_context *ctx, const kc_kernel
 KC_API void kc_kernel_free(kc_context *ctx, kc_kernel *kernel);
 KC_API kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel);
 
-/* out[i * out_ld + j] = K(x_i, z_j), of type out_dtype; out_ld counts elements.  z NULL: K(x_i, x_j),
- * at half the work.  Computed in out_dtype throughout.  On failure, out holds no meaning. */
+/* out[i * out_ld + j] = K(x_i, z_j), of type out_dtype; out_ld counts elements.  z NULL:
+ * K(x_i, x_j), at half the work.  Computed in out_dtype throughout.  On failure, out holds no
+ * meaning. */
 KC_API KC_MUST_CHECK kc_status kc_gram(kc_context *ctx, const kc_run *run, const kc_kernel *kernel,
                                        const kc_points *x, const kc_points *z, kc_dtype out_dtype,
                                        void *out, int64_t out_ld, kc_error *err);
