@@ -29,18 +29,6 @@
 #include "base/kc_call.h"
 #include "rows/kc_store.h"
 
-/* Why a solver ended.  All but the first leave a feasible, usable solution that is not optimal. */
-typedef enum kc_stop {
-    KC_STOP_CONVERGED = 0, /* violation < tol */
-    KC_STOP_MAX_ITER = 1,
-    KC_STOP_TIME = 2,      /* the call's time limit */
-    KC_STOP_CALLER = 3,    /* the cancel token or the progress callback */
-    KC_STOP_STALLED = 4,   /* rounding lets no step move or gain any more */
-    KC_STOP_UNBOUNDED = 5, /* infinite box and the hulls meet: no hard margin exists */
-} kc_stop;
-
-const char *kc_stop_name(kc_stop stop);
-
 typedef enum kc_method {
     KC_METHOD_AUTO = 0, /* by n_points alone */
     KC_METHOD_PAIRS =
@@ -85,8 +73,19 @@ typedef struct kc_solution {
  * fills the first variables of a group, as libsvm's start of the nu forms does. */
 kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err);
 
+/* The pair steps that the problem allows: its max_iter, or the default. */
+int64_t kc_dual_max_iter(const kc_dual *dual);
+
+/* grad = t - K b, from nothing: as many rows as b has nonzeros. */
+kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, const double *beta,
+                           double *grad);
+
+/* The objective that is minimised, from beta and its gradient. */
+double kc_dual_objective(const kc_dual *dual, const double *beta, const double *grad);
+
 /* Solves; KC_OK also where it did not converge (see stop).  Errors are of memory and of kernel
- * values that are not finite, or a problem that has no feasible point.
+ * values that are not finite, of a problem that has no feasible point, and KC_ERR_TIME or
+ * KC_ERR_CANCELLED where the call was stopped before even the gradient of a start was known.
  * Equal bits for every number of threads and every cache size. */
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
 

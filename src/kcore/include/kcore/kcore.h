@@ -1,7 +1,8 @@
 /* kcore: kernel machines in C.
  *
  * The whole public interface.  In reading order: status and errors, the context that owns
- * memory and threads, how one call runs and is stopped, views of samples, kernels, Gram matrices.
+ * memory and threads, how one call runs and is stopped, views of samples, kernels, Gram matrices,
+ * support vector machines, models, prediction.
  *
  * Rules that hold everywhere:
  *   - Functions that can fail return kc_status; results come through pointers, and only on success.
@@ -44,15 +45,19 @@ KC_API const char *kc_isa_name(void);
 /* Values are pinned: they never change meaning. */
 typedef enum kc_status {
     KC_OK = 0,
-    KC_ERR_NOMEM = 1,      /* the allocator returned NULL, or memory_limit was reached */
-    KC_ERR_CANCELLED = 2,  /* stopped by the cancel token or by the progress callback */
-    KC_ERR_TIME = 3,       /* time_limit passed in a call that has no partial result */
-    KC_ERR_ARG = 10,       /* an argument outside its range */
-    KC_ERR_SHAPE = 11,     /* sizes that do not fit together */
-    KC_ERR_TYPE = 12,      /* a dtype or storage that is not taken here */
-    KC_ERR_NONFINITE = 13, /* NaN or infinity in the input */
-    KC_ERR_RANGE = 14,     /* finite input whose kernel values overflow */
-    KC_ERR_INDEX = 15      /* CSR structure or string offsets out of order */
+    KC_ERR_NOMEM = 1,          /* the allocator returned NULL, or memory_limit was reached */
+    KC_ERR_CANCELLED = 2,      /* stopped by the cancel token or by the progress callback */
+    KC_ERR_TIME = 3,           /* time_limit passed in a call that has no partial result */
+    KC_ERR_ARG = 10,           /* an argument outside its range */
+    KC_ERR_SHAPE = 11,         /* sizes that do not fit together */
+    KC_ERR_TYPE = 12,          /* a dtype or storage that is not taken here */
+    KC_ERR_NONFINITE = 13,     /* NaN or infinity in the input */
+    KC_ERR_RANGE = 14,         /* finite input whose kernel values overflow */
+    KC_ERR_INDEX = 15,         /* CSR structure or string offsets out of order */
+    KC_ERR_CLASSES = 30,       /* fewer than two classes have samples of positive weight */
+    KC_ERR_NOT_SEPARABLE = 31, /* hard margin, and no boundary separates the classes */
+    KC_ERR_INFEASIBLE = 32,    /* no solution for this nu: the text has the range */
+    KC_ERR_DEGENERATE = 33     /* nu-SVC: the reduced hulls overlap, the margin is zero */
 } kc_status;
 
 /* Where a call says what went wrong, in the caller's terms.  May be NULL everywhere. */
@@ -204,6 +209,219 @@ KC_API KC_MUST_CHECK kc_status kc_gram(kc_context *ctx, const kc_run *run, const
 KC_API KC_MUST_CHECK kc_status kc_diag(kc_context *ctx, const kc_run *run, const kc_kernel *kernel,
                                        const kc_points *x, kc_dtype out_dtype, void *out,
                                        kc_error *err);
+
+/* ---- Support vector machines: settings ---------------------------------------------------- */
+
+typedef enum kc_svm_type {
+    KC_C_SVC = 1,    /* classes; C = infinity: hard margin */
+    KC_NU_SVC = 2,   /* classes; nu bounds the fraction of errors from above, of support vectors
+                        from below */
+    KC_EPS_SVR = 3,  /* targets; errors below epsilon are free */
+    KC_NU_SVR = 4,   /* targets; epsilon is found from nu */
+    KC_ONE_CLASS = 5 /* neither: where the samples are dense */
+} kc_svm_type;
+
+typedef enum kc_multiclass {
+    KC_ONE_VS_ONE = 1, /* one problem for each pair of classes; votes */
+    KC_ONE_VS_REST = 2 /* one problem for each class; the largest decision value */
+} kc_multiclass;
+
+/* The type of kernel values in fit and in predict. */
+typedef enum kc_precision {
+    KC_PRECISION_AUTO = 0, /* f32 where its error cannot move the result by more than tol / 4 and
+                              the samples are many enough for it to pay */
+    KC_PRECISION_F32 = 1,
+    KC_PRECISION_F64 = 2
+} kc_precision;
+
+/* Filled by kc_svm_settings_init, then changed field by field. */
+typedef struct kc_svm_settings {
+    size_t struct_size;
+    int32_t type;       /* kc_svm_type */
+    int32_t multiclass; /* kc_multiclass */
+    int32_t precision;  /* kc_precision */
+    int32_t shrinking;  /* 0 or 1 */
+    double C, nu, epsilon, tol;
+    int64_t cache_bytes; /* of kernel rows; 0: chosen from the memory available */
+    int64_t max_iter;    /* pair steps of one problem; 0: max(10^7, 100 n) */
+    int64_t seed;
+} kc_svm_settings;
+
+KC_API void kc_svm_settings_init(kc_svm_settings *settings, size_t struct_size);
+
+/* One row of the table of settings: its defaults are those of kc_svm_settings_init, its ranges
+ * those that kc_svm_fit checks. */
+typedef struct kc_setting {
+    const char *name;
+    const char *type; /* "int" or "real", or the name of an enum above */
+    double default_value;
+    double min, max;
+    int32_t is_above_min; /* min itself is not allowed */
+    const char *help;
+} kc_setting;
+
+KC_API int32_t kc_setting_count(void);
+
+/* NULL where there is no such index. */
+KC_API const kc_setting *kc_setting_at(int32_t index);
+
+/* ---- Support vector machines: fit --------------------------------------------------------- */
+
+/* What a model is fitted to; n samples. */
+typedef struct kc_svm_data {
+    size_t struct_size;     /* sizeof(kc_svm_data) */
+    const kc_points *x;     /* samples; without a kernel, the n x n matrix of K(x_i, x_j) */
+    const int32_t *classes; /* n entries in 0 .. n_classes - 1; for the SVC types */
+    int32_t n_classes;
+    const double *targets; /* n entries; for the SVR types */
+    const double *weights; /* n entries >= 0 that multiply C (one-class and nu-SVC: the box);
+                              0: the sample is left out; NULL: all 1 */
+    const double *start;   /* coefficients to start from, as kc_model_coef gives them, but a column
+                              for each sample; made feasible; NULL: none */
+} kc_svm_data;
+
+/* Why a solver ended.  All but the first leave a feasible, usable solution that is not optimal. */
+typedef enum kc_stop {
+    KC_STOP_CONVERGED = 0, /* violation < tol */
+    KC_STOP_MAX_ITER = 1,
+    KC_STOP_TIME = 2,     /* the call's time limit */
+    KC_STOP_CALLER = 3,   /* the cancel token or the progress callback */
+    KC_STOP_STALLED = 4,  /* rounding lets no step move or gain any more */
+    KC_STOP_UNBOUNDED = 5 /* infinite box and the hulls meet: no hard margin exists */
+} kc_stop;
+
+/* "converged", "max_iter", ... */
+KC_API const char *kc_stop_name(kc_stop stop);
+
+/* The certificate and the cost of one problem, or of all of them.  In the total: stop is that of
+ * the first problem that did not converge; objectives, gap and counts are sums; violation is the
+ * largest. */
+typedef struct kc_fit_info {
+    size_t struct_size; /* sizeof(kc_fit_info), set by the caller */
+    kc_stop stop;
+    kc_dtype dtype;           /* of the kernel values */
+    double primal, dual, gap; /* recomputed at the end; gap = primal - dual */
+    double violation;         /* of the optimality conditions, largest over all variables */
+    double norm;              /* |w|: of the decision function in feature space; total: largest */
+    double epsilon;           /* of the tube: given, or found by nu-SVR; else 0 */
+    int64_t n_iter;           /* pair steps */
+    int64_t n_outer;          /* working sets */
+    int64_t n_support;        /* samples with a coefficient; total: in any problem */
+    int64_t n_bounded;        /* coefficients at the bound C; total: the sum */
+    int64_t rows_computed, rows_hit, rows_evicted; /* kernel rows */
+    int64_t values_computed;                       /* kernel values */
+    int64_t cache_bytes_allowed, cache_bytes_used;
+    int64_t peak_bytes; /* of the context while it fitted; total only */
+    double seconds;     /* total: of the call */
+    double seconds_pack, seconds_solve, seconds_model; /* total only */
+} kc_fit_info;
+
+/* Immutable once made; owns all it needs for prediction. */
+typedef struct kc_model kc_model;
+
+/* How many problems a fit solves: 1, or as many as pairs of classes, or as classes. */
+KC_API int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_classes);
+
+/* Solves the problems and makes a model of the samples with a coefficient.
+ *
+ * kernel NULL: data->x is the kernel matrix.  info and problems may be NULL; problems has
+ * kc_svm_problem_count entries of info->struct_size bytes: with it, info must be given.
+ *
+ * A fit that does not converge still gives a model: info->stop says so.  One that is stopped by
+ * run->cancel or by the callback gives none, and KC_ERR_CANCELLED. */
+KC_API KC_MUST_CHECK kc_status kc_svm_fit(kc_context *ctx, const kc_run *run,
+                                          const kc_svm_settings *settings, const kc_kernel *kernel,
+                                          const kc_svm_data *data, kc_model **out,
+                                          kc_fit_info *info, kc_fit_info *problems, kc_error *err);
+
+KC_API void kc_model_free(kc_context *ctx, kc_model *model);
+
+/* ---- Models ------------------------------------------------------------------------------- */
+
+/* What a model is, and how long the arrays below are.
+ *
+ * Two classes, or no classes: one problem.  A positive decision value says class 1, or "inside" for
+ * one-class.  More classes, one-vs-one: problem of the pair (i, j), i < j, in the order (0, 1),
+ * (0, 2), ..., (1, 2), ...; positive says class i.  One-vs-rest: problem k, positive says class k.
+ */
+typedef struct kc_model_info {
+    size_t struct_size; /* sizeof(kc_model_info), set by the caller */
+    int32_t type;       /* kc_svm_type */
+    int32_t multiclass; /* kc_multiclass */
+    int32_t n_classes;  /* 0 where there are none */
+    kc_dtype dtype;     /* of kernel values and of the support vectors */
+    kc_storage storage; /* of the support vectors */
+    int32_t is_given;   /* fitted to a kernel matrix: there are no support vectors, only indices */
+    int32_t is_linear;  /* kc_model_linear has something to give */
+    int64_t n_problems;
+    int64_t n_coef_rows; /* 1; one-vs-one: n_classes - 1; one-vs-rest: n_classes */
+    int64_t n_support;
+    int64_t n_values; /* CSR: nonzeros of the support vectors */
+    int64_t n_cols;   /* of the support vectors; of a kernel matrix: the samples of the fit */
+} kc_model_info;
+
+/* KC_ERR_ARG where struct_size is wrong. */
+KC_API KC_MUST_CHECK kc_status kc_model_describe(const kc_model *model, kc_model_info *out,
+                                                 kc_error *err);
+
+/* Copies into the caller's arrays.  Support vectors are sorted by class, then by index. */
+KC_API void kc_model_support(const kc_model *model, int32_t *out); /* n_support: sample indices */
+KC_API void kc_model_class_counts(const kc_model *model,
+                                  int32_t *out); /* max(1, n_classes): support vectors of each */
+KC_API void kc_model_intercepts(const kc_model *model, double *out); /* n_problems */
+
+/* n_coef_rows x n_support.  One-vs-one: for a support vector of class c, row r belongs to the
+ * problem of c against the r-th of the other classes. */
+KC_API void kc_model_coef(const kc_model *model, double *out);
+
+/* The support vectors: dense, n_support x n_cols, as doubles (exact, whatever the dtype); CSR. */
+KC_API KC_MUST_CHECK kc_status kc_model_vectors(const kc_model *model, double *out, kc_error *err);
+KC_API KC_MUST_CHECK kc_status kc_model_vectors_csr(const kc_model *model, int64_t *indptr,
+                                                    int32_t *indices, double *values,
+                                                    kc_error *err);
+
+/* Linear kernel: n_problems x n_cols, f(x) = w.x + intercept. */
+KC_API KC_MUST_CHECK kc_status kc_model_linear(const kc_model *model, double *out, kc_error *err);
+
+/* A model from what the functions above gave: the same bits of every decision value.
+ * info->struct_size as always; x NULL where info->is_given. */
+typedef struct kc_model_parts {
+    size_t struct_size; /* sizeof(kc_model_parts) */
+    const kc_model_info *info;
+    const kc_kernel *kernel;     /* NULL where info->is_given */
+    const kc_points *x;          /* the support vectors */
+    const int32_t *support;      /* n_support */
+    const int32_t *class_counts; /* max(1, n_classes) */
+    const double *coef;          /* n_coef_rows x n_support */
+    const double *intercepts;    /* n_problems */
+} kc_model_parts;
+KC_API KC_MUST_CHECK kc_status kc_model_create(kc_context *ctx, const kc_model_parts *parts,
+                                               kc_model **out, kc_error *err);
+
+/* ---- Prediction --------------------------------------------------------------------------- */
+
+/* Where info->is_given, x is a matrix of kernel values between the samples to predict and all
+ * samples of the fit, or the support vectors alone, in their order. */
+
+typedef enum kc_decision_shape {
+    KC_DECISION_PROBLEMS = 1, /* a column for each problem */
+    KC_DECISION_CLASSES = 2   /* a column for each class, where there are more than two: votes, and
+                                 sums of decision values squeezed into (-1/3, 1/3) to break ties */
+} kc_decision_shape;
+
+/* out[i * out_ld + k]; equal bits however the samples are cut into calls.  On failure out holds no
+ * meaning. */
+KC_API KC_MUST_CHECK kc_status kc_model_decision(kc_context *ctx, const kc_run *run,
+                                                 const kc_model *model, const kc_points *x,
+                                                 kc_decision_shape shape, double *out,
+                                                 int64_t out_ld, kc_error *err);
+
+/* out[i] = the class of x_i; one-class: 1 or -1.  Votes: ties go to the lowest class, or with
+ * break_ties to the largest value of KC_DECISION_CLASSES.  The SVR types have no classes: their
+ * prediction is the decision value. */
+KC_API KC_MUST_CHECK kc_status kc_model_predict(kc_context *ctx, const kc_run *run,
+                                                const kc_model *model, const kc_points *x,
+                                                int32_t break_ties, int32_t *out, kc_error *err);
 
 #ifdef __cplusplus
 }
