@@ -16,6 +16,9 @@
 #define KC_LANE_BYTES 128
 #define KC_TILE_ROWS 6
 
+/* Of the first-level data cache: what every core in question has. */
+#define KC_L1_BYTES ((size_t)32 * 1024)
+
 /* Row tiles against panels: out[i * ld + j] for i < n_rows, j < n_cols. */
 typedef struct kc_dense_job {
     const void *rows;    /* row tiles one after the other, each [d][KC_TILE_ROWS] */
