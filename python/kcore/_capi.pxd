@@ -23,6 +23,10 @@ cdef extern from "kcore/kcore.h" nogil:
         KC_ERR_NONFINITE = 13
         KC_ERR_RANGE = 14
         KC_ERR_INDEX = 15
+        KC_ERR_CLASSES = 30
+        KC_ERR_NOT_SEPARABLE = 31
+        KC_ERR_INFEASIBLE = 32
+        KC_ERR_DEGENERATE = 33
 
     ctypedef struct kc_error:
         kc_status status
@@ -147,3 +151,159 @@ cdef extern from "kcore/kcore.h" nogil:
     kc_status kc_diag(
         kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
         kc_dtype out_dtype, void *out, kc_error *err)
+
+    # ---- Support vector machines: settings
+
+    ctypedef enum kc_svm_type:
+        KC_C_SVC = 1
+        KC_NU_SVC = 2
+        KC_EPS_SVR = 3
+        KC_NU_SVR = 4
+        KC_ONE_CLASS = 5
+
+    ctypedef enum kc_multiclass:
+        KC_ONE_VS_ONE = 1
+        KC_ONE_VS_REST = 2
+
+    ctypedef enum kc_precision:
+        KC_PRECISION_AUTO = 0
+        KC_PRECISION_F32 = 1
+        KC_PRECISION_F64 = 2
+
+    ctypedef struct kc_svm_settings:
+        size_t struct_size
+        int32_t type
+        int32_t multiclass
+        int32_t precision
+        int32_t shrinking
+        double C
+        double nu
+        double epsilon
+        double tol
+        int64_t cache_bytes
+        int64_t max_iter
+        int64_t seed
+
+    void kc_svm_settings_init(kc_svm_settings *settings, size_t struct_size)
+
+    ctypedef struct kc_setting:
+        const char *name
+        const char *type
+        double default_value
+        double min
+        double max
+        int32_t is_above_min
+        const char *help
+
+    int32_t kc_setting_count()
+    const kc_setting *kc_setting_at(int32_t index)
+
+    # ---- Support vector machines: fit
+
+    ctypedef struct kc_svm_data:
+        size_t struct_size
+        const kc_points *x
+        const int32_t *classes
+        int32_t n_classes
+        const double *targets
+        const double *weights
+        const double *start
+
+    ctypedef enum kc_stop:
+        KC_STOP_CONVERGED = 0
+        KC_STOP_MAX_ITER = 1
+        KC_STOP_TIME = 2
+        KC_STOP_CALLER = 3
+        KC_STOP_STALLED = 4
+        KC_STOP_UNBOUNDED = 5
+
+    const char *kc_stop_name(kc_stop stop)
+
+    ctypedef struct kc_fit_info:
+        size_t struct_size
+        kc_stop stop
+        kc_dtype dtype
+        double primal
+        double dual
+        double gap
+        double violation
+        double norm
+        double epsilon
+        int64_t n_iter
+        int64_t n_outer
+        int64_t n_support
+        int64_t n_bounded
+        int64_t rows_computed
+        int64_t rows_hit
+        int64_t rows_evicted
+        int64_t values_computed
+        int64_t cache_bytes_allowed
+        int64_t cache_bytes_used
+        int64_t peak_bytes
+        double seconds
+        double seconds_pack
+        double seconds_solve
+        double seconds_model
+
+    ctypedef struct kc_model:
+        pass
+
+    int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_classes)
+    kc_status kc_svm_fit(
+        kc_context *ctx, const kc_run *run, const kc_svm_settings *settings,
+        const kc_kernel *kernel, const kc_svm_data *data, kc_model **out, kc_fit_info *info,
+        kc_fit_info *problems, kc_error *err)
+    void kc_model_free(kc_context *ctx, kc_model *model)
+
+    # ---- Models
+
+    ctypedef struct kc_model_info:
+        size_t struct_size
+        int32_t type
+        int32_t multiclass
+        int32_t n_classes
+        kc_dtype dtype
+        kc_storage storage
+        int32_t is_given
+        int32_t is_linear
+        int64_t n_problems
+        int64_t n_coef_rows
+        int64_t n_support
+        int64_t n_values
+        int64_t n_cols
+
+    kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error *err)
+    void kc_model_support(const kc_model *model, int32_t *out)
+    void kc_model_class_counts(const kc_model *model, int32_t *out)
+    void kc_model_intercepts(const kc_model *model, double *out)
+    void kc_model_coef(const kc_model *model, double *out)
+    kc_status kc_model_vectors(const kc_model *model, double *out, kc_error *err)
+    kc_status kc_model_vectors_csr(
+        const kc_model *model, int64_t *indptr, int32_t *indices, double *values, kc_error *err)
+    kc_status kc_model_linear(const kc_model *model, double *out, kc_error *err)
+
+    ctypedef struct kc_model_parts:
+        size_t struct_size
+        const kc_model_info *info
+        const kc_kernel *kernel
+        const kc_points *x
+        const int32_t *support
+        const int32_t *class_counts
+        const double *coef
+        const double *intercepts
+
+    kc_status kc_model_create(
+        kc_context *ctx, const kc_model_parts *parts, kc_model **out, kc_error *err)
+
+    # ---- Prediction
+
+    ctypedef enum kc_decision_shape:
+        KC_DECISION_PROBLEMS = 1
+        KC_DECISION_CLASSES = 2
+
+    kc_status kc_model_decision(
+        kc_context *ctx, const kc_run *run, const kc_model *model, const kc_points *x,
+        kc_decision_shape shape, double *out, int64_t out_ld, kc_error *err)
+    kc_status kc_model_predict(
+        kc_context *ctx, const kc_run *run, const kc_model *model, const kc_points *x,
+        int32_t break_ties, int32_t *out, kc_error *err)

@@ -6,12 +6,14 @@ OMP_NUM_THREADS, else the CPUs that this process may use. Results never depend o
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
-from kcore import _core
-from kcore._validate import as_integer
+import numpy as np
 
-_MOST = 2**31 - 1
+from kcore import _core
+
+_MOST = 2**31 - 1  # what the core's type holds; the core itself stops at some hundreds
 
 
 def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
@@ -21,10 +23,13 @@ def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
     """
     if n_jobs is None:
         return 0
-    count = as_integer(n_jobs, name, low=-_MOST, high=_MOST)
+    words = f"{name} must be a positive integer, a negative one (-1: all usable CPUs), or None"
+    if isinstance(n_jobs, bool | np.bool_) or not hasattr(n_jobs, "__index__"):
+        raise TypeError(f"{words}, got {n_jobs!r}")
+    count = operator.index(n_jobs)
     if count == 0:
-        raise ValueError(f"{name} must not be 0: use None for the default, -1 for all usable CPUs")
-    return count if count > 0 else max(1, _core.usable_cpus() + 1 + count)
+        raise ValueError(f"{words}, got 0")
+    return min(count, _MOST) if count > 0 else max(1, _core.usable_cpus() + 1 + count)
 
 
 def set_num_threads(n: int | None) -> None:

@@ -23,6 +23,8 @@ Float: TypeAlias = np.float32 | np.float64
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
 
 
 class CSR(NamedTuple):
@@ -74,52 +76,72 @@ def as_points(X: Any, name: str) -> Points:
 
 def _dense_points(X: Any, name: str) -> NDArray[Float]:
     array = _as_array(X, name)
-    _check_shape(array.shape, name)
     target = _real_dtype(array.dtype, name)
+    _check_shape(array.shape, name)
     if array.dtype != target or not array.flags.aligned:
         array = _cast(array, target)
     return array
 
 
 def _csr_points(X: Any, name: str) -> CSR:
-    _check_shape(X.shape, name)
     target = _real_dtype(X.dtype, name)
+    _check_shape(X.shape, name)
     if X.format != "csr":
         X = X.tocsr()
-    indices, indptr = _as_indices(X.indices, X.indptr, name)
-    data = X.data if X.data.dtype == target else _cast(X.data, target)
-    _check_lengths(data, indices, indptr, X.shape[0], name)
-    return CSR(_as_plain(data), indices, indptr, (int(X.shape[0]), int(X.shape[1])))
+    data, indices, indptr = X.data, X.indices, X.indptr
+    _check_csr_arrays(data, indices, indptr, X.shape[0], name)
+    is_int32 = indices.dtype == np.int32 and indptr.dtype == np.int32
+    index_dtype = _INT32 if is_int32 else _INT64
+    return CSR(
+        _as_plain(data, target),
+        _as_plain(indices, index_dtype),
+        _as_plain(indptr, index_dtype),
+        (int(X.shape[0]), int(X.shape[1])),
+    )
+
+
+def _check_csr_arrays(data: Any, indices: Any, indptr: Any, n_rows: int, name: str) -> None:
+    for array, part in ((indices, "indices"), (indptr, "indptr")):
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"{name}.{part} has dtype {array.dtype}; it must hold integers")
+    if data.ndim != 1 or data.shape != indices.shape:
+        raise ValueError(
+            f"{name}.data has shape {data.shape}, {name}.indices has shape {indices.shape}"
+        )
+    if indptr.shape != (n_rows + 1,):
+        raise ValueError(
+            f"{name}.indptr has shape {indptr.shape}, must be ({n_rows + 1},) for {n_rows} rows"
+        )
 
 
 def _as_array(X: Any, name: str) -> NDArray[Any]:
-    """Return `X` as a plain array of whatever dtype, without losing a mask on the way."""
+    """Return `X` as a plain array of whatever dtype but object, without losing a mask."""
     if isinstance(X, str | bytes | bytearray):
         raise TypeError(_no_strings(name))
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        row = np.argwhere(np.ma.getmaskarray(X))[0]
-        raise ValueError(f"{name} has masked entries, the first {name}{_place(row)}; fill them")
+        place = _place(np.argwhere(np.ma.getmaskarray(X))[0])
+        raise ValueError(f"{name}: {place} is masked; fill masked entries first")
     try:
         array = np.asarray(X)
     except ValueError as error:
         raise ValueError(f"{name} is not a table of numbers: {error}") from error
-    if array.dtype == object and hasattr(X, "dtypes"):
-        return _frame_array(X, name)
-    if array.dtype == object:
-        raise TypeError(_no_objects(array, name))
-    return array
+    if array.dtype != object:
+        return array
+    if array.ndim == 2 and hasattr(X, "dtypes"):
+        return _frame_array(X, array, name)
+    raise TypeError(_no_objects(X, array, name))
 
 
-def _frame_array(frame: Any, name: str) -> NDArray[Any]:
+def _frame_array(frame: Any, array: NDArray[Any], name: str) -> NDArray[Any]:
     """Return a frame whose columns have no common NumPy dtype: nullable numbers become float64."""
-    dtypes = list(frame.dtypes)
-    for column, dtype in zip(frame.columns, dtypes, strict=True):
-        if getattr(dtype, "kind", "O") not in "biuf":
+    for k, (column, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
+        kind = getattr(dtype, "kind", None) or np.asarray(array[:, k].tolist()).dtype.kind
+        if kind not in "biuf":
             raise TypeError(
                 f"{name} has column {column!r} of dtype {dtype}; kernels take real numbers"
             )
-    array: NDArray[Any] = frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return array
+    numbers: NDArray[Any] = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
 
 
 def _real_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Float]:
@@ -133,16 +155,26 @@ def _real_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Float]:
     raise TypeError(f"{name} has dtype {dtype}; kernels take real numbers")
 
 
-def _cast(array: NDArray[Any], dtype: np.dtype[Float]) -> NDArray[Float]:
+def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Convert to native, aligned memory; a longdouble beyond float64 becomes infinity."""
     with np.errstate(over="ignore"):
         return array.astype(dtype, order="K", subok=False)
 
 
+def _as_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a contiguous 1-D array of `dtype`, copied only where it is not one."""
+    flags = array.flags
+    if type(array) is not np.ndarray:
+        array = np.asarray(array)
+    if array.dtype == dtype and flags.c_contiguous and flags.aligned:
+        return array
+    return np.ascontiguousarray(_cast(array, dtype))
+
+
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
         hint = ""
-        if len(shape) == 1:
+        if len(shape) == 1 and shape[0] > 0:
             hint = (
                 f"; reshape it to (1, {shape[0]}) if it is one sample, "
                 f"to ({shape[0]}, 1) if it is one feature"
@@ -153,50 +185,27 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
             raise ValueError(f"{name} has no {what}, got shape {shape}")
 
 
-def _as_indices(indices: Any, indptr: Any, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return both as contiguous int32, or both as int64."""
-    for array, part in ((indices, "indices"), (indptr, "indptr")):
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"{name}.{part} has dtype {array.dtype}; it must hold integers")
-    is_int32 = indices.dtype == np.int32 and indptr.dtype == np.int32
-    dtype = np.int32 if is_int32 else np.int64
-    return _as_plain(indices, dtype), _as_plain(indptr, dtype)
-
-
-def _as_plain(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
-    """Return a contiguous aligned array, copied only where it is not one."""
-    return np.require(array, dtype, ["C", "A", "E"])
-
-
-def _check_lengths(data: Any, indices: Any, indptr: Any, n_rows: int, name: str) -> None:
-    if data.shape != indices.shape or data.ndim != 1:
-        raise ValueError(
-            f"{name}.data has shape {data.shape}, {name}.indices has shape {indices.shape}"
-        )
-    if indptr.shape != (n_rows + 1,):
-        raise ValueError(
-            f"{name}.indptr has shape {indptr.shape}, must be ({n_rows + 1},) for {n_rows} rows"
-        )
-
-
 def _no_strings(name: str) -> str:
     return f"{name} holds strings; no kernel takes strings yet"
 
 
-def _no_objects(array: NDArray[Any], name: str) -> str:
+def _no_objects(X: object, array: NDArray[Any], name: str) -> str:
+    if array.ndim == 0:
+        return f"{name} must be a 2-D array, got {_brief(X)}"
     for place, value in np.ndenumerate(array):
         if isinstance(value, str | bytes):
             return _no_strings(name)
         if not isinstance(value, Real):
             return (
-                f"{name} has dtype object ({name}{_place(place)} is {_brief(value)}); "
+                f"{name} has dtype object: {_place(place)} is {_brief(value)}; "
                 "kernels take real numbers"
             )
     return f"{name} has dtype object; convert it to a real dtype such as float64"
 
 
 def _place(index: Any) -> str:
-    return "[" + ", ".join(str(int(i)) for i in index) + "]"
+    words = ("row", "column") if len(index) <= 2 else ("index",) * len(index)
+    return ", ".join(f"{word} {int(i)}" for word, i in zip(words, index, strict=False))
 
 
 def _brief(value: object) -> str:

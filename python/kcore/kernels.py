@@ -181,7 +181,7 @@ class Kernel:
         >>> (2 * RBF(gamma=0.5)).get_params()
         {'factor': 2.0, 'kernel': RBF(gamma=0.5), 'kernel__gamma': 0.5}
         """
-        params = {field.name: getattr(self, field.name) for field in _fields(self)}
+        params = self._params()
         if deep:
             for name, value in list(params.items()):
                 if isinstance(value, Kernel):
@@ -202,7 +202,7 @@ class Kernel:
         >>> (RBF() + Linear()).replace(k1__gamma=3)
         RBF(gamma=3.0) + Linear()
         """
-        own = self.get_params(deep=False)
+        own = self._params()
         inner: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
             first, nested, rest = name.partition("__")
@@ -217,7 +217,7 @@ class Kernel:
                 own[first] = value
         for name, changes in inner.items():
             own[name] = own[name].replace(**changes)
-        return type(self)(**own)
+        return type(self)(*own.values())
 
     # ---- Algebra
 
@@ -244,11 +244,11 @@ class Kernel:
     # ---- Values: printed, copied, pickled
 
     def __repr__(self) -> str:
-        params = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
+        params = (f"{name}={value!r}" for name, value in self._params().items())
         return f"{type(self).__name__}({', '.join(params)})"
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[Any, ...]]:
-        return type(self), tuple(self.get_params(deep=False).values())
+        return type(self), tuple(self._params().values())
 
     def __copy__(self: _K) -> _K:
         return self
@@ -260,6 +260,10 @@ class Kernel:
         return self
 
     # ---- For the core
+
+    def _params(self) -> dict[str, Any]:
+        """Return the parameters, in the order in which the class takes them."""
+        return {field.name: getattr(self, field.name) for field in _fields(self)}
 
     def _compile(self) -> _core.CompiledKernel:
         try:
@@ -291,7 +295,7 @@ def _set(kernel: Kernel, **values: object) -> None:
 
 def _check_kernel(value: object, name: str) -> None:
     if not isinstance(value, Kernel):
-        raise TypeError(f"{name} must be a kernel, got {value!r}")
+        raise TypeError(f"{name} must be a Kernel, got {value!r}")
 
 
 # ---- Leaves
@@ -435,44 +439,51 @@ class Laplacian(Kernel):
 # ---- Combinations
 
 
-@dataclass(frozen=True, repr=False)
-class Sum(Kernel):
-    """K(x, z) = k1(x, z) + k2(x, z), made by ``k1 + k2``."""
+@dataclass(frozen=True, repr=False, init=False)
+class _Chain(Kernel):
+    """Two kernels or more, joined from the left; a first one of the same kind is taken apart."""
 
-    k1: Kernel
-    k2: Kernel
+    kernels: tuple[Kernel, ...]
+
+    _op: ClassVar[int]
+
+    def __init__(self, k1: Kernel, k2: Kernel, *more: Kernel) -> None:
+        first = k1.kernels if isinstance(k1, type(self)) else (k1,)
+        _set(self, kernels=(*first, k2, *more))
+        for name, kernel in self._params().items():
+            _check_kernel(kernel, name)
+
+    def _params(self) -> dict[str, Any]:
+        return {f"k{i}": kernel for i, kernel in enumerate(self.kernels, 1)}
+
+    def _nodes(self) -> list[_Node]:
+        nodes = self.kernels[0]._nodes()
+        for kernel in self.kernels[1:]:
+            nodes += [*kernel._nodes(), (self._op, 0, 0.0, 0.0)]
+        return nodes
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Sum(_Chain):
+    """K(x, z) = k1(x, z) + k2(x, z) + ..., made by ``k1 + k2 + ...``."""
 
     _binding: ClassVar[int] = _SUM
-
-    def __post_init__(self) -> None:
-        _check_kernel(self.k1, "k1")
-        _check_kernel(self.k2, "k2")
+    _op: ClassVar[int] = _core.ADD
 
     def __repr__(self) -> str:
-        return f"{self.k1._inside(_SUM)} + {self.k2._inside(_PRODUCT)}"
-
-    def _nodes(self) -> list[_Node]:
-        return [*self.k1._nodes(), *self.k2._nodes(), (_core.ADD, 0, 0.0, 0.0)]
+        return " + ".join(kernel._inside(_PRODUCT) for kernel in self.kernels)
 
 
-@dataclass(frozen=True, repr=False)
-class Product(Kernel):
-    """K(x, z) = k1(x, z) k2(x, z), made by ``k1 * k2``."""
-
-    k1: Kernel
-    k2: Kernel
+@dataclass(frozen=True, repr=False, init=False)
+class Product(_Chain):
+    """K(x, z) = k1(x, z) k2(x, z) ..., made by ``k1 * k2 * ...``."""
 
     _binding: ClassVar[int] = _PRODUCT
-
-    def __post_init__(self) -> None:
-        _check_kernel(self.k1, "k1")
-        _check_kernel(self.k2, "k2")
+    _op: ClassVar[int] = _core.MUL
 
     def __repr__(self) -> str:
-        return f"{self.k1._inside(_PRODUCT)} * {self.k2._inside(_POWER)}"
-
-    def _nodes(self) -> list[_Node]:
-        return [*self.k1._nodes(), *self.k2._nodes(), (_core.MUL, 0, 0.0, 0.0)]
+        first, *others = self.kernels  # first may be scaled: 2.0 * k1 * k2 reads as it was made
+        return " * ".join([first._inside(_PRODUCT), *(k._inside(_POWER) for k in others)])
 
 
 @dataclass(frozen=True, repr=False)

@@ -95,14 +95,22 @@ def _(kernel: kernels.Sigmoid, X, Z, u, tiny):
 
 @_reference.register
 def _(kernel: kernels.Sum, X, Z, u, tiny):
-    (v1, e1), (v2, e2) = _reference(kernel.k1, X, Z, u, tiny), _reference(kernel.k2, X, Z, u, tiny)
-    return v1 + v2, e1 + e2 + 2 * u * abs(v1 + v2)
+    value, error = _reference(kernel.kernels[0], X, Z, u, tiny)
+    for other in kernel.kernels[1:]:
+        v, e = _reference(other, X, Z, u, tiny)
+        value = value + v
+        error = error + e + 2 * u * abs(value)
+    return value, error
 
 
 @_reference.register
 def _(kernel: kernels.Product, X, Z, u, tiny):
-    (v1, e1), (v2, e2) = _reference(kernel.k1, X, Z, u, tiny), _reference(kernel.k2, X, Z, u, tiny)
-    return v1 * v2, abs(v1) * e2 + abs(v2) * e1 + e1 * e2 + 2 * u * abs(v1 * v2) + tiny
+    value, error = _reference(kernel.kernels[0], X, Z, u, tiny)
+    for other in kernel.kernels[1:]:
+        v, e = _reference(other, X, Z, u, tiny)
+        error = abs(value) * e + abs(v) * error + e * error + 2 * u * abs(value * v) + tiny
+        value = value * v
+    return value, error
 
 
 @_reference.register

@@ -4,18 +4,15 @@ import copy
 import doctest
 import json
 import pickle
-import re
 import subprocess
 import sys
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kcore
 from conftest import assert_same_bits, assert_within_bound
 from kcore import _core, _threads, kernels
 from kcore.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, exp
@@ -239,7 +236,7 @@ def test_kernels_survive_pickling_and_copying(kernel):
 
 @given(kernel_trees())
 def test_parameters_rebuild_the_kernel(kernel):
-    assert type(kernel)(**kernel.get_params(deep=False)) == kernel
+    assert type(kernel)(*kernel.get_params(deep=False).values()) == kernel
     assert kernel.replace() == kernel
     for name, value in kernel.get_params().items():
         assert kernel.replace(**{name: value}) == kernel
@@ -297,8 +294,9 @@ def test_kernels_are_immutable():
     kernel = RBF(0.5)
     with pytest.raises(AttributeError):
         kernel.gamma = 2.0
-    with pytest.raises(AttributeError):
-        kernel.other = 2.0
+    for one in (kernel, kernel + kernel, kernel * kernel, 2 * kernel):
+        with pytest.raises(AttributeError):
+            one.other = 2.0
     with pytest.raises(AttributeError):
         del kernel.gamma
     assert kernel == RBF(0.5)
@@ -315,6 +313,17 @@ def test_nested_parameters_have_nested_names():
     changed = kernel.replace(k1__kernel__gamma=1, k1__factor=4, k2__degree=1, k2__kernel=Linear())
     assert changed == 4 * RBF(1) + Linear() ** 1
     assert kernel == 2 * RBF(0.5) + Polynomial(degree=2) ** 3
+
+
+def test_a_long_sum_is_flat(rng):
+    X = samples(rng, 5, 3, np.float64)
+    kernel = sum(RBF(g) for g in range(500))
+    assert kernel.kernels[499] == RBF(499)
+    assert kernel.get_params()["k500__gamma"] == 499
+    assert eval(repr(kernel), dict(vars(kernels))) == pickle.loads(pickle.dumps(kernel)) == kernel
+    assert_within_bound(kernel, X, X, kernel(X))
+    assert kernel.replace(k2=Linear()).kernels[1] == Linear()
+    assert (Linear() + RBF()).replace(k1=RBF(2) + RBF(3)) == RBF(2) + RBF(3) + RBF()
 
 
 def test_the_compiled_form_is_made_once():
@@ -359,8 +368,10 @@ def test_scikit_learn_clones_a_kernel_to_itself():
 def test_every_kernel_is_public_and_documented():
     for name in kernels.__all__:
         assert getattr(kernels, name).__doc__
-    leaves = [c for c in Kernel.__subclasses__() if c.__name__ in kernels.__all__]
-    assert len(leaves) == len(Kernel.__subclasses__()) == 10
+    classes = [c for c in vars(kernels).values() if isinstance(c, type) and issubclass(c, Kernel)]
+    public = [c for c in classes if not c.__name__.startswith("_")]
+    assert len(public) == 11
+    assert {c.__name__ for c in public} <= set(kernels.__all__)
 
 
 # ---- The package
@@ -388,9 +399,3 @@ def test_import_is_quick_and_loads_nothing_but_numpy():
     spent, modules = min(runs)
     assert not {"scipy", "sklearn", "pandas", "polars"} & set(modules)
     assert spent < 0.050
-
-
-def test_the_version_is_that_of_the_header():
-    header = Path(__file__).parents[2] / "src" / "kcore" / "include" / "kcore" / "kcore.h"
-    numbers = re.findall(r"KC_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text())
-    assert kcore.__version__ == ".".join(numbers)
