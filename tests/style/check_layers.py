@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "data": "base simd",
     "simd": "base",
     "kernel": "base data simd",
-    "rows": "base data kernel",
+    "rows": "base data simd kernel",
     "solver": "base data simd rows",
     "model": "base data simd kernel",
     "task": "base data kernel rows solver model",
