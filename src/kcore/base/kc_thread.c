@@ -118,6 +118,8 @@ kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void 
 
     if (call->is_parallel)
         return run_nested(call, n_chunks, fn, data);
+    if (kc_call_poll(call) != KC_OK) /* before a worker can begin */
+        return kc_call_stop_error(call);
     kc_pool *pool = n_workers > 1 ? kc_pool_borrow(call->ctx, n_workers - 1) : NULL;
     if (pool == NULL)
         return run_alone(call, n_chunks, fn, data);

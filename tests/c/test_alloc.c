@@ -1,0 +1,237 @@
+/* base/kc_alloc.h: aligned, counted, limited. */
+#include "base/kc_alloc.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/kc_arena.h"
+#include "base/kc_call.h"
+#include "base/kc_rng.h"
+#include "fault.h"
+#include "kc_test.h"
+
+static kc_context *make_context(size_t memory_limit, kc_fault *fault)
+{
+    kc_context_config config = {.struct_size = sizeof config, .memory_limit = memory_limit};
+    kc_context *ctx = NULL;
+
+    if (fault != NULL) {
+        kc_fault_init(fault);
+        config.allocator = &fault->allocator;
+    }
+    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
+    return ctx;
+}
+
+static void blocks_of_any_size_are_aligned_and_writable(void)
+{
+    kc_context *ctx = make_context(0, NULL);
+    static const size_t sizes[] = {
+        0,       1,       63,      64,      65, 4095, 4096, 1 << 20, (2 << 20) - 64, (2 << 20) - 63,
+        2 << 20, 3 << 20, 5000000, 33 << 20};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *block = kc_alloc(ctx, sizes[i], 1);
+
+        REQUIRE(block != NULL);
+        CHECK((uintptr_t)block % KC_ALIGN == 0);
+        memset(block, 0xa5, sizes[i]);
+        CHECK(sizes[i] == 0 || block[sizes[i] - 1] == 0xa5);
+        kc_free(ctx, block);
+    }
+    CHECK(kc_context_memory(ctx).current == 0);
+    kc_context_free(ctx);
+}
+
+static void zeroed_blocks_are_zero_where_memory_was_not(void)
+{
+    kc_fault fault; /* its memory is never zero */
+    kc_context *ctx = make_context(0, &fault);
+    unsigned char *block = kc_calloc(ctx, 1000, 3);
+    size_t n_other = 0;
+
+    REQUIRE(block != NULL);
+    for (size_t i = 0; i < 3000; i++)
+        n_other += block[i] != 0;
+    CHECK(n_other == 0);
+    kc_free(ctx, block);
+    kc_context_free(ctx);
+    CHECK(kc_fault_is_clean(&fault));
+}
+
+static void products_that_do_not_fit_are_refused(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(0, &fault);
+
+    kc_fault_arm(&fault, 0, KC_FAULT_ONCE);
+    CHECK(kc_alloc(ctx, SIZE_MAX, 2) == NULL);
+    CHECK(kc_alloc(ctx, SIZE_MAX / 2 + 1, 2) == NULL); /* the product is 0 modulo 2^64 */
+    CHECK(kc_alloc(ctx, SIZE_MAX, 1) == NULL);         /* with the header: 63 */
+    CHECK(kc_alloc(ctx, PTRDIFF_MAX, 1) == NULL);
+    CHECK(kc_calloc(ctx, SIZE_MAX / 8 + 2, 8) == NULL);
+    CHECK(atomic_load(&fault.n_allocs) == 0); /* the allocator was not even asked */
+    CHECK(kc_context_memory(ctx).current == 0 && kc_context_memory(ctx).peak == 0);
+    kc_context_free(ctx);
+}
+
+static void freeing_nothing_is_legal(void)
+{
+    kc_context *ctx = make_context(0, NULL);
+
+    kc_free(ctx, NULL);
+    kc_context_free(ctx);
+    kc_context_free(NULL);
+}
+
+static void the_count_is_what_the_allocator_was_asked_for(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(0, &fault);
+    size_t own = atomic_load(&fault.n_bytes); /* the context itself */
+    size_t most = 0;
+    void *blocks[100] = {NULL};
+    kc_rng rng = kc_rng_seed(1);
+
+    for (int i = 0; i < 2000; i++) {
+        size_t k = (size_t)kc_rng_below(&rng, 100);
+
+        kc_free(ctx, blocks[k]);
+        blocks[k] =
+            kc_rng_below(&rng, 2) ? kc_alloc(ctx, (size_t)kc_rng_below(&rng, 3000), 8) : NULL;
+        size_t held = atomic_load(&fault.n_bytes) - own;
+        most = kc_max(most, held);
+        CHECK(kc_context_memory(ctx).current == held);
+        CHECK(kc_context_memory(ctx).peak == most);
+    }
+    for (size_t k = 0; k < 100; k++)
+        kc_free(ctx, blocks[k]);
+    CHECK(kc_context_memory(ctx).current == 0);
+    kc_context_free(ctx);
+    CHECK(kc_fault_is_clean(&fault));
+}
+
+static void the_limit_is_reached_exactly_and_never_passed(void)
+{
+    for (size_t limit = 200; limit < 400; limit++) {
+        kc_context *ctx = make_context(limit, NULL);
+        size_t n = limit;
+        void *block;
+
+        while ((block = kc_alloc(ctx, n, 1)) == NULL && n > 0) /* the largest that fits */
+            n--;
+        REQUIRE(block != NULL);
+        CHECK(kc_context_memory(ctx).current == limit);
+        CHECK(kc_alloc(ctx, 0, 1) == NULL);
+        CHECK(kc_context_memory(ctx).peak == limit);
+        kc_free(ctx, block);
+        block = kc_alloc(ctx, n, 1);
+        CHECK(block != NULL);
+        kc_free(ctx, block);
+        kc_context_free(ctx);
+    }
+}
+
+typedef struct pressure {
+    kc_context *ctx;
+    size_t limit;
+    atomic_size_t n_refused;
+} pressure;
+
+static void *press(void *data)
+{
+    pressure *p = data;
+    kc_rng rng = kc_rng_seed((uintptr_t)&rng);
+    void *blocks[8] = {NULL};
+
+    for (int i = 0; i < 20000; i++) {
+        size_t k = (size_t)i % 8;
+
+        kc_free(p->ctx, blocks[k]);
+        blocks[k] = kc_alloc(p->ctx, (size_t)kc_rng_below(&rng, 2000), 1);
+        if (blocks[k] == NULL)
+            atomic_fetch_add(&p->n_refused, 1);
+        if (kc_context_memory(p->ctx).current > p->limit)
+            CHECK(!"the count is above the limit");
+    }
+    for (size_t k = 0; k < 8; k++)
+        kc_free(p->ctx, blocks[k]);
+    return NULL;
+}
+
+static void the_limit_holds_when_threads_race_for_it(void)
+{
+    pressure p = {.limit = 20000};
+    pthread_t threads[4];
+
+    p.ctx = make_context(p.limit, NULL);
+    for (size_t i = 0; i < 4; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, press, &p) == 0);
+    for (size_t i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(atomic_load(&p.n_refused) > 0);
+    CHECK(kc_context_memory(p.ctx).peak <= p.limit);
+    CHECK(kc_context_memory(p.ctx).current == 0);
+    kc_context_free(p.ctx);
+}
+
+static void a_refused_allocation_counts_for_nothing(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(0, &fault);
+
+    kc_fault_arm(&fault, 1, KC_FAULT_ONCE);
+    CHECK(kc_alloc(ctx, 1000, 1) == NULL);
+    CHECK(kc_fault_disarm(&fault));
+    CHECK(kc_context_memory(ctx).current == 0);
+    CHECK(kc_context_memory(ctx).peak == 0);
+    kc_context_free(ctx);
+    CHECK(kc_fault_is_clean(&fault));
+}
+
+/* Leaves an arena with about n_bytes in the context. */
+static void leave_spare(kc_context *ctx, size_t n_bytes)
+{
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "fill", NULL) == KC_OK);
+    CHECK(kc_call_take(&call, n_bytes, 1) != NULL);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    CHECK(kc_context_memory(ctx).current >= n_bytes);
+}
+
+static void the_arena_kept_for_the_next_call_is_given_up_before_memory_is_refused(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(1 << 20, &fault);
+
+    leave_spare(ctx, 700000); /* the limit stands in the way */
+    void *block = kc_alloc(ctx, 1000000, 1);
+    CHECK(block != NULL);
+    CHECK(kc_context_memory(ctx).peak <= 1 << 20);
+    kc_free(ctx, block);
+    CHECK(kc_context_memory(ctx).current == 0);
+
+    leave_spare(ctx, 700000); /* the allocator does */
+    kc_fault_arm(&fault, 1, KC_FAULT_ONCE);
+    block = kc_alloc(ctx, 100, 1);
+    CHECK(kc_fault_disarm(&fault));
+    CHECK(block != NULL);
+    kc_free(ctx, block);
+    kc_context_free(ctx);
+    CHECK(kc_fault_is_clean(&fault));
+}
+
+int main(void)
+{
+    RUN(blocks_of_any_size_are_aligned_and_writable);
+    RUN(zeroed_blocks_are_zero_where_memory_was_not);
+    RUN(products_that_do_not_fit_are_refused);
+    RUN(freeing_nothing_is_legal);
+    RUN(the_count_is_what_the_allocator_was_asked_for);
+    RUN(the_limit_is_reached_exactly_and_never_passed);
+    RUN(the_limit_holds_when_threads_race_for_it);
+    RUN(a_refused_allocation_counts_for_nothing);
+    RUN(the_arena_kept_for_the_next_call_is_given_up_before_memory_is_refused);
+    return kc_test_end();
+}
