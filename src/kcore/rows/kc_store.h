@@ -87,9 +87,12 @@ size_t kc_store_row_bytes(const kc_store *store);
 /* K(x, x) of every point, of the store's type; computed once, lives as long as the store. */
 const void *kc_store_diag(const kc_store *store);
 
-/* The rows of points[0 .. n_rows), n_rows <= slots, all misses in one blocked computation:
- * out[i] + c (in entries) is column c of row points[i], for the columns of `cols` only.  Valid
- * until the next call that gets or applies. */
+/* The given matrix and its ld, or NULL where rows are computed. */
+const void *kc_store_matrix(const kc_store *store, size_t *ld);
+
+/* The rows of points[0 .. n_rows), distinct, n_rows <= slots, all misses in one blocked
+ * computation: out[i] + c (in entries) is column c of row points[i], for the columns of `cols`
+ * only.  Valid until the next call that gets or applies. */
 kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *points,
                        size_t n_rows, const void **out);
 
@@ -101,7 +104,7 @@ kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points,
  * The padding up to ld is not written. */
 kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, void *out, size_t ld);
 
-/* Rows that moved: beta of points[i] changed by delta[i]. */
+/* Rows that moved, distinct: the coefficient of points[i] changed by delta[i]. */
 typedef struct kc_moved {
     const int32_t *points;
     const double *delta;

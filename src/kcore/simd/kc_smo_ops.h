@@ -1,0 +1,69 @@
+/* The loops over n of the dual solvers, for each row type: contract of simd/kc_smo_*.
+ *
+ * Two loops make one pair step: `move` takes the step in the gradient and finds the next first
+ * index in the same pass; `pick` finds the second index.  Whether a variable may rise or fall, and
+ * the kink of epsilon |beta|, are numbers added to the gradient (up, low), so that the loops have
+ * neither masks nor branches:
+ *
+ *     up-value  = grad + up      up  = -phi'(beta+), or -infinity where beta cannot rise
+ *     low-value = grad + low     low = -phi'(beta-), or +infinity where beta cannot fall
+ *
+ * Arrays of doubles (grad, up, low) and `diag` have room for kc_round_up(n, KC_SMO_PAD) entries:
+ * beyond n, up = -infinity, low = +infinity, and grad and diag are finite.  Rows have n entries and
+ * are not read beyond.  Nothing needs alignment.  Ties go to the lowest index. */
+#ifndef KC_SMO_OPS_H
+#define KC_SMO_OPS_H
+
+#include "base/kc_base.h"
+
+#define KC_SMO_PAD 8
+
+/* Stands for a curvature that is not positive (duplicates, kernels that are not definite). */
+#define KC_SMO_TAU 1e-12
+
+#define KC_SMO_NONE ((size_t)-1)
+
+/* The most violating variables of one group. */
+typedef struct kc_peak {
+    double max_up; /* -infinity where none can rise */
+    size_t at;     /* the first variable with it; 0 where there is none */
+    double min_low;
+} kc_peak;
+
+/* For rows of one type. */
+typedef struct kc_smo_row_ops {
+    /* grad -= d (row_i - row_j) */
+    void (*shift)(double *grad, const void *row_i, const void *row_j, double d, size_t n);
+
+    /* shift, and the peak of the new gradient. */
+    kc_peak (*move)(double *grad, const void *row_i, const void *row_j, double d, const double *up,
+                    const double *low, size_t n);
+
+    /* The first j with the largest (up_i - low_j)^2 / (K_ii + K_jj - 2 K_ij) among those with
+     * low_j < up_i; KC_SMO_NONE where there is none.  up_i, low_j: values; diag: of the row type.
+     */
+    size_t (*pick)(const double *grad, const double *low, const void *row_i, const void *diag,
+                   size_t n, double up_i, double diag_i);
+
+    /* out = grad - sum over r, in order, of delta[r] * rows[r]; out may be grad. */
+    void (*sweep)(const double *grad, double *out, const void *const *rows, const double *delta,
+                  size_t n_rows, size_t n);
+} kc_smo_row_ops;
+
+typedef struct kc_smo_ops {
+    kc_peak (*scan)(const double *grad, const double *up, const double *low, size_t n);
+    kc_smo_row_ops f32, f64;
+} kc_smo_ops;
+
+extern const kc_smo_ops kc_smo_ops_generic;
+extern const kc_smo_ops kc_smo_ops_avx2;
+
+/* The table of the instruction set in use. */
+const kc_smo_ops *kc_smo_ops_chosen(void);
+
+KC_INLINE const kc_smo_row_ops *kc_smo_rows(const kc_smo_ops *ops, kc_dtype dtype)
+{
+    return dtype == KC_F64 ? &ops->f64 : &ops->f32;
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* The one problem: feasibility, stopping names, certificate.  See kc_dual.h. */
+#include "solver/kc_dual.h"
+
+#include <math.h>
+
+#include "solver/kc_pairs.h"
+
+const char *kc_stop_name(kc_stop stop)
+{
+    switch (stop) {
+    case KC_STOP_CONVERGED:
+        return "converged";
+    case KC_STOP_MAX_ITER:
+        return "max_iter";
+    case KC_STOP_TIME:
+        return "time_limit";
+    case KC_STOP_CALLER:
+        return "stopped";
+    case KC_STOP_STALLED:
+        return "stalled";
+    case KC_STOP_UNBOUNDED:
+        return "unbounded";
+    }
+    return "unknown";
+}
+
+/* ---- Feasibility --------------------------------------------------------------------------- */
+
+/* Moves variables towards their bounds until `missing` is gone; returns what is left. */
+static double spend(const double *lo, const double *hi, double *beta, size_t n, bool only_free,
+                    double missing)
+{
+    for (size_t p = 0; p < n && missing != 0; p++) {
+        if (only_free && !(beta[p] > lo[p] && beta[p] < hi[p]))
+            continue;
+        double goal = missing > 0 ? hi[p] : lo[p];
+        double room = goal - beta[p];
+        if (fabs(room) <= fabs(missing)) {
+            beta[p] = goal;
+            missing -= room;
+        } else {
+            beta[p] += missing;
+            missing = 0;
+        }
+    }
+    return missing;
+}
+
+static kc_status repair_group(const kc_dual *dual, int32_t g, double *beta, kc_error *err)
+{
+    size_t n = dual->n_points;
+    const double *lo = dual->lo + (size_t)g * n;
+    const double *hi = dual->hi + (size_t)g * n;
+    double total = 0;
+    double size = fabs(dual->sum[g]);
+
+    for (size_t p = 0; p < n; p++) {
+        beta[p] = fmin(fmax(beta[p], lo[p]), hi[p]);
+        total += beta[p];
+        size += fabs(beta[p]);
+    }
+    double missing = dual->sum[g] - total;
+    /* A start that came from a solution is off by rounding only: leave its free variables. */
+    if (fabs(missing) <= 1e-15 * (double)n * size)
+        return KC_OK;
+    missing = spend(lo, hi, beta, n, true, missing);
+    missing = spend(lo, hi, beta, n, false, missing);
+    if (fabs(missing) <= 1e-12 * (double)n * (size + fabs(missing)))
+        return KC_OK;
+    return kc_fail(err, KC_ERR_ARG,
+                   "no feasible point: the bounds of group %d leave a sum of %g out of reach by %g",
+                   g, dual->sum[g], missing);
+}
+
+kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
+{
+    for (int32_t g = 0; g < dual->n_groups; g++)
+        KC_TRY(repair_group(dual, g, beta + (size_t)g * dual->n_points, err));
+    return KC_OK;
+}
+
+/* ---- Certificate --------------------------------------------------------------------------- */
+
+/* The largest up-value, the least low-value, and the mean value of the free variables. */
+typedef struct summary {
+    double max_up, min_low;
+    double mu;
+} summary;
+
+static summary summarise(const kc_dual *dual, const kc_solution *solution, int32_t g)
+{
+    size_t n = dual->n_points;
+    const double *lo = dual->lo + (size_t)g * n;
+    const double *hi = dual->hi + (size_t)g * n;
+    const double *beta = solution->beta + (size_t)g * n;
+    summary s = {-HUGE_VAL, HUGE_VAL, 0};
+    double total = 0;
+    size_t n_free = 0;
+
+    for (size_t p = 0; p < n; p++) {
+        double up = solution->grad[p] + kc_rise(dual->epsilon, beta[p], hi[p]);
+        double low = solution->grad[p] + kc_fall(dual->epsilon, beta[p], lo[p]);
+        s.max_up = fmax(s.max_up, up);
+        s.min_low = fmin(s.min_low, low);
+        if (kc_is_free(dual->epsilon, beta[p], lo[p], hi[p])) {
+            total += up;
+            n_free++;
+        }
+    }
+    if (n_free > 0)
+        s.mu = total / (double)n_free;
+    else if (isfinite(s.max_up) && isfinite(s.min_low))
+        s.mu = 0.5 * (s.max_up + s.min_low);
+    else
+        s.mu = isfinite(s.max_up) ? s.max_up : isfinite(s.min_low) ? s.min_low : 0;
+    return s;
+}
+
+/* max over lo <= x <= hi of x v - epsilon |x|: at an end of the box or at the kink. */
+static double best_in_box(double v, double lo, double hi, double epsilon)
+{
+    double at_lo = lo * v - epsilon * fabs(lo);
+    double at_hi = hi * v - epsilon * fabs(hi);
+    double best = fmax(at_lo, at_hi);
+
+    return lo < 0 && hi > 0 ? fmax(best, 0) : best;
+}
+
+/* The coefficient of position p. */
+static double coefficient(const kc_dual *dual, const double *beta, size_t p)
+{
+    return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
+}
+
+/* 1/2 b'K b, where K b = t - grad. */
+static double half_norm(const kc_dual *dual, const double *beta, const double *grad)
+{
+    double total = 0;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        total += coefficient(dual, beta, p) * (dual->t[p] - grad[p]);
+    return 0.5 * total;
+}
+
+/* t'b - sum of phi. */
+static double linear_part(const kc_dual *dual, const double *beta)
+{
+    double total = 0;
+
+    for (size_t p = 0; p < dual->n_points; p++) {
+        total += coefficient(dual, beta, p) * dual->t[p] - dual->epsilon * fabs(beta[p]);
+        if (dual->n_groups == 2)
+            total -= dual->epsilon * fabs(beta[dual->n_points + p]);
+    }
+    return total;
+}
+
+double kc_dual_objective(const kc_dual *dual, const double *beta, const double *grad)
+{
+    return half_norm(dual, beta, grad) - linear_part(dual, beta);
+}
+
+kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, const double *beta,
+                           double *grad)
+{
+    kc_arena_point point = kc_arena_mark(call->arena);
+    int32_t *points = kc_call_take(call, dual->n_points, sizeof *points);
+    double *delta = kc_call_take(call, dual->n_points, sizeof *delta);
+    kc_status status;
+
+    if (points == NULL || delta == NULL) {
+        status = kc_fail_nomem(call->err);
+    } else {
+        kc_moved moved = {.points = points, .delta = delta};
+        for (size_t p = 0; p < dual->n_points; p++) {
+            double b = coefficient(dual, beta, p);
+            if (b != 0) {
+                points[moved.n] = (int32_t)kc_cols_point(&dual->cols, p);
+                delta[moved.n++] = b;
+            }
+        }
+        status = kc_store_apply(call, store, &dual->cols, &moved, dual->t, grad);
+    }
+    kc_arena_release(call->arena, point);
+    return status;
+}
+
+/* Each term of the certificate is >= 0; their sum is the gap. */
+static void certify_boxes(const kc_dual *dual, kc_solution *solution)
+{
+    size_t n = dual->n_points;
+    double gap = 0;
+    double slack = 0;
+
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        double mu = solution->intercept[g];
+        for (size_t p = 0; p < n; p++) {
+            size_t v = (size_t)g * n + p;
+            double beta = solution->beta[v];
+            double value = solution->grad[p] - mu;
+            double best = best_in_box(value, dual->lo[v], dual->hi[v], dual->epsilon);
+            gap += best - beta * value + dual->epsilon * fabs(beta);
+            slack += best + mu * beta;
+        }
+    }
+    solution->gap = fmax(gap, 0);
+    solution->primal = half_norm(dual, solution->beta, solution->grad) + slack;
+}
+
+static bool has_infinite_box(const kc_dual *dual)
+{
+    for (size_t v = 0; v < (size_t)dual->n_groups * dual->n_points; v++)
+        if (isinf(dual->lo[v]) || isinf(dual->hi[v]))
+            return true;
+    return false;
+}
+
+/* Hard margins: t = +-1, v = t - f.  Dividing f by the least margin among the points that allow no
+ * slack makes it feasible; the others pay for what slack is left. */
+static void certify_margins(const kc_dual *dual, kc_solution *solution)
+{
+    double mu = solution->intercept[0];
+    double least = HUGE_VAL;
+    double slack = 0;
+
+    solution->gap = HUGE_VAL;
+    solution->primal = HUGE_VAL;
+    if (dual->n_groups != 1 || dual->epsilon != 0)
+        return;
+    for (size_t p = 0; p < dual->n_points; p++) {
+        if (fabs(dual->t[p]) != 1)
+            return;
+        if (isinf(dual->lo[p]) || isinf(dual->hi[p]))
+            least = fmin(least, 1 - dual->t[p] * (solution->grad[p] - mu));
+    }
+    if (!(least > 0))
+        return;
+    for (size_t p = 0; p < dual->n_points; p++) {
+        double c = fmax(-dual->lo[p], dual->hi[p]);
+        double margin = (1 - dual->t[p] * (solution->grad[p] - mu)) / least;
+        if (isfinite(c))
+            slack += c * fmax(0, 1 - margin);
+    }
+    solution->primal = half_norm(dual, solution->beta, solution->grad) / (least * least) + slack;
+    solution->gap = solution->primal - solution->dual;
+}
+
+void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
+{
+    solution->violation = -HUGE_VAL;
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        summary s = summarise(dual, solution, g);
+        solution->intercept[g] = s.mu;
+        solution->violation = fmax(solution->violation, s.max_up - s.min_low);
+    }
+    if (dual->n_groups == 1)
+        solution->intercept[1] = 0;
+    solution->dual = -kc_dual_objective(dual, solution->beta, solution->grad);
+    if (has_infinite_box(dual))
+        certify_margins(dual, solution);
+    else
+        certify_boxes(dual, solution);
+}

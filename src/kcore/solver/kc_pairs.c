@@ -1,0 +1,257 @@
+/* Pair steps.  See kc_pairs.h.
+ *
+ * A step is three named parts: choose (i, j), search the line, move.  The line search walks over
+ * the kinks of epsilon |beta|, so that a variable can change its sign in one step. */
+#include "solver/kc_pairs.h"
+
+/* Between two polls, loops run over about this many entries: one or two milliseconds. */
+#define POLL_ENTRIES ((size_t)1 << 21)
+
+static void refresh(kc_pairs *pairs, int32_t g, size_t p)
+{
+    double beta = pairs->beta[g][p];
+
+    pairs->up[g][p] = kc_rise(pairs->epsilon, beta, pairs->hi[g][p]);
+    pairs->low[g][p] = kc_fall(pairs->epsilon, beta, pairs->lo[g][p]);
+}
+
+static double diag_at(const kc_pairs *pairs, size_t p)
+{
+    return pairs->dtype == KC_F64 ? ((const double *)pairs->diag)[p]
+                                  : (double)((const float *)pairs->diag)[p];
+}
+
+static double entry_at(const kc_pairs *pairs, const void *row, size_t p)
+{
+    return pairs->dtype == KC_F64 ? ((const double *)row)[p] : (double)((const float *)row)[p];
+}
+
+/* The positions at which group g has variables that can move, widened to whole vectors. */
+static void find_range(kc_pairs *pairs, int32_t g)
+{
+    size_t begin = 0;
+    size_t end = pairs->n;
+
+    while (begin < end && pairs->lo[g][begin] == pairs->hi[g][begin])
+        begin++;
+    while (end > begin && pairs->lo[g][end - 1] == pairs->hi[g][end - 1])
+        end--;
+    pairs->begin[g] = begin / KC_SMO_PAD * KC_SMO_PAD;
+    pairs->end[g] = kc_round_up(end, KC_SMO_PAD);
+}
+
+static void scan_group(kc_pairs *pairs, int32_t g)
+{
+    size_t begin = pairs->begin[g];
+
+    pairs->peak[g] = pairs->ops->scan(pairs->grad + begin, pairs->up[g] + begin,
+                                      pairs->low[g] + begin, pairs->end[g] - begin);
+    pairs->peak[g].at += begin;
+}
+
+void kc_pairs_start(kc_pairs *pairs)
+{
+    size_t n_padded = kc_round_up(pairs->n, KC_SMO_PAD);
+
+    pairs->ops = kc_smo_ops_chosen();
+    pairs->row_ops = kc_smo_rows(pairs->ops, pairs->dtype);
+    for (size_t p = pairs->n; p < n_padded; p++) {
+        pairs->grad[p] = 0;
+        if (pairs->dtype == KC_F64)
+            ((double *)pairs->diag)[p] = 1;
+        else
+            ((float *)pairs->diag)[p] = 1;
+    }
+    for (int32_t g = 0; g < pairs->n_groups; g++) {
+        for (size_t p = 0; p < pairs->n; p++)
+            refresh(pairs, g, p);
+        for (size_t p = pairs->n; p < n_padded; p++) {
+            pairs->up[g][p] = -HUGE_VAL;
+            pairs->low[g][p] = HUGE_VAL;
+        }
+        find_range(pairs, g);
+        scan_group(pairs, g);
+    }
+}
+
+double kc_pairs_violation(const kc_pairs *pairs, int32_t *group)
+{
+    double largest = -HUGE_VAL;
+
+    *group = 0;
+    for (int32_t g = 0; g < pairs->n_groups; g++) {
+        double violation = pairs->peak[g].max_up - pairs->peak[g].min_low;
+        if (violation > largest || isnan(violation)) {
+            largest = violation;
+            *group = g;
+        }
+    }
+    return largest;
+}
+
+/* One step along +1 for variable i, -1 for variable j. */
+typedef struct step {
+    double beta_i, beta_j; /* where it ends */
+    double length;
+    double gain;
+} step;
+
+/* Exact minimisation along the line: a parabola between breakpoints, which are kinks (the slope
+ * changes by 2 epsilon) and bounds (the end).  `violation` is minus the slope at the start. */
+static step search_line(const kc_pairs *pairs, int32_t g, size_t i, size_t j, double violation,
+                        double curvature)
+{
+    double hi = pairs->hi[g][i];
+    double lo = pairs->lo[g][j];
+    step s = {pairs->beta[g][i], pairs->beta[g][j], 0, 0};
+
+    if (!(curvature > 0))
+        curvature = KC_SMO_TAU;
+    while (violation > 0 && s.beta_i < hi && s.beta_j > lo) {
+        bool i_to_kink = pairs->epsilon > 0 && s.beta_i < 0 && hi >= 0;
+        bool j_to_kink = pairs->epsilon > 0 && s.beta_j > 0 && lo <= 0;
+        double goal_i = i_to_kink ? 0 : hi;
+        double goal_j = j_to_kink ? 0 : lo;
+        double room_i = goal_i - s.beta_i;
+        double room_j = s.beta_j - goal_j;
+        double room = fmin(room_i, room_j);
+        double length = violation / curvature;
+        if (length < room) {
+            s.beta_i = fmin(s.beta_i + length, goal_i);
+            s.beta_j = fmax(s.beta_j - length, goal_j);
+            s.length += length;
+            s.gain += 0.5 * violation * length;
+            return s;
+        }
+        s.beta_i = room_i <= room ? goal_i : fmin(s.beta_i + room, goal_i);
+        s.beta_j = room_j <= room ? goal_j : fmax(s.beta_j - room, goal_j);
+        s.length += room;
+        s.gain += room * (violation - 0.5 * curvature * room);
+        violation -= curvature * room;
+        if (i_to_kink && s.beta_i == 0)
+            violation -= 2 * pairs->epsilon;
+        if (j_to_kink && s.beta_j == 0)
+            violation -= 2 * pairs->epsilon;
+    }
+    return s;
+}
+
+static kc_status fetch_rows(kc_pairs *pairs, const size_t *positions, size_t n_rows,
+                            const void **out)
+{
+    size_t row_bytes = pairs->ld * kc_dtype_bytes(pairs->dtype);
+
+    if (pairs->gram == NULL)
+        return pairs->fetch(pairs->fetch_data, positions, n_rows, out);
+    for (size_t r = 0; r < n_rows; r++)
+        out[r] = (const char *)pairs->gram + positions[r] * row_bytes;
+    return KC_OK;
+}
+
+/* The most violating variable that can fall. */
+static size_t find_lowest(const kc_pairs *pairs, int32_t g)
+{
+    size_t j = pairs->begin[g];
+
+    while (pairs->grad[j] + pairs->low[g][j] != pairs->peak[g].min_low)
+        j++;
+    return j;
+}
+
+static size_t pick_second(const kc_pairs *pairs, int32_t g, size_t i, const void *row_i)
+{
+    size_t begin = pairs->begin[g];
+    size_t end = kc_min(pairs->end[g], pairs->n);
+    size_t skip = begin * kc_dtype_bytes(pairs->dtype);
+    size_t j = pairs->row_ops->pick(pairs->grad + begin, pairs->low[g] + begin,
+                                    (const char *)row_i + skip, (const char *)pairs->diag + skip,
+                                    end - begin, pairs->peak[g].max_up, diag_at(pairs, i));
+    /* Gains below the smallest number leave none. */
+    return j == KC_SMO_NONE ? find_lowest(pairs, g) : j + begin;
+}
+
+static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step *s,
+                      const void *const *rows)
+{
+    pairs->beta[g][i] = s->beta_i;
+    pairs->beta[g][j] = s->beta_j;
+    refresh(pairs, g, i);
+    refresh(pairs, g, j);
+    pairs->n_steps++;
+    pairs->objective -= s->gain;
+    if (pairs->n_groups == 1) {
+        pairs->peak[0] = pairs->row_ops->move(pairs->grad, rows[0], rows[1], s->length,
+                                              pairs->up[0], pairs->low[0], pairs->n);
+        return;
+    }
+    pairs->row_ops->shift(pairs->grad, rows[0], rows[1], s->length, pairs->n);
+    scan_group(pairs, 0);
+    scan_group(pairs, 1);
+}
+
+/* One step in group g; *moved is false where rounding leaves both variables where they were. */
+static kc_status take_step(kc_pairs *pairs, int32_t g, bool *moved)
+{
+    const void *rows[2];
+    size_t pair[2] = {pairs->peak[g].at, 0};
+
+    KC_TRY(fetch_rows(pairs, pair, 1, rows));
+    pair[1] = pick_second(pairs, g, pair[0], rows[0]);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        size_t i = pair[0];
+        size_t j = pair[1];
+        double low_j = pairs->grad[j] + pairs->low[g][j];
+        KC_TRY(fetch_rows(pairs, pair, 2, rows));
+        double curvature = diag_at(pairs, i) + diag_at(pairs, j) - 2 * entry_at(pairs, rows[0], j);
+        step s = search_line(pairs, g, i, j, pairs->peak[g].max_up - low_j, curvature);
+        *moved = s.beta_i != pairs->beta[g][i] || s.beta_j != pairs->beta[g][j];
+        if (*moved) {
+            move_pair(pairs, g, i, j, &s, rows);
+            return KC_OK;
+        }
+        pair[1] = find_lowest(pairs, g);
+    }
+    return KC_OK;
+}
+
+kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps, kc_stop *stop)
+{
+    int64_t poll_every = (int64_t)(POLL_ENTRIES / pairs->n) + 1;
+    int64_t last = max_steps < INT64_MAX - pairs->n_steps ? pairs->n_steps + max_steps : INT64_MAX;
+    int64_t next_poll = pairs->n_steps + poll_every;
+
+    for (;;) {
+        int32_t g;
+        double violation = kc_pairs_violation(pairs, &g);
+        bool moved = false;
+
+        if (violation < tol) {
+            *stop = KC_STOP_CONVERGED;
+            return KC_OK;
+        }
+        if (!isfinite(violation)) {
+            *stop = KC_STOP_STALLED;
+            return KC_OK;
+        }
+        if (pairs->n_steps >= last) {
+            *stop = KC_STOP_MAX_ITER;
+            return KC_OK;
+        }
+        if (pairs->n_steps >= next_poll) {
+            next_poll += poll_every;
+            call->progress.n_iter = pairs->n_steps;
+            call->progress.objective = pairs->objective;
+            call->progress.violation = violation;
+            if (kc_stop_of(kc_call_poll(call), stop))
+                return KC_OK;
+        }
+        kc_status status = take_step(pairs, g, &moved);
+        if (kc_stop_of(status, stop))
+            return KC_OK;
+        KC_TRY(status);
+        if (!moved) {
+            *stop = KC_STOP_STALLED;
+            return KC_OK;
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/* Pair steps: the engine of both dual solvers (over all points in solver/kc_smo.c, inside a working
+ * set in solver/kc_block.c).
+ *
+ * Holds a feasible point of the problem of solver/kc_dual.h with its gradient, and improves it two
+ * variables of a group at a time: the first is the most violating one that can rise, the second
+ * gains most by the second-order rule.  Every step lowers the objective and keeps boxes and sums.
+ * Takes no memory; asks the caller between steps. */
+#ifndef KC_PAIRS_H
+#define KC_PAIRS_H
+
+#include <math.h>
+
+#include "base/kc_call.h"
+#include "simd/kc_smo_ops.h"
+#include "solver/kc_dual.h"
+
+/* The rows of n_rows positions, valid until the next call; n_rows is 1 or 2. */
+typedef kc_status kc_fetch_fn(void *data, const size_t *positions, size_t n_rows, const void **out);
+
+/* Arrays marked + have room for padding (simd/kc_smo_ops.h), which kc_pairs_start fills. */
+typedef struct kc_pairs {
+    size_t n; /* positions */
+    int32_t n_groups;
+    double epsilon;
+    double *grad; /* + */
+    double *beta[2];
+    const double *lo[2], *hi[2];
+    double *up[2], *low[2]; /* + */
+    kc_dtype dtype;         /* of rows and diag */
+    void *diag;             /* + */
+    const void *gram;       /* row p at gram + p * ld entries; NULL: rows are fetched */
+    size_t ld;
+    kc_fetch_fn *fetch;
+    void *fetch_data;
+
+    /* Kept by the engine. */
+    const kc_smo_ops *ops;
+    const kc_smo_row_ops *row_ops;
+    size_t begin[2], end[2]; /* positions at which the group has variables, widened to KC_SMO_PAD */
+    kc_peak peak[2];
+    int64_t n_steps;  /* start it where the count of all runs stands */
+    double objective; /* start it at its value; every step lowers it */
+} kc_pairs;
+
+/* Fills padding, up and low from beta, and finds where the groups are. */
+void kc_pairs_start(kc_pairs *pairs);
+
+/* The largest violation, and the group it is in, at the start or after a run. */
+double kc_pairs_violation(const kc_pairs *pairs, int32_t *group);
+
+/* Steps until the violation is below tol (CONVERGED), max_steps are done (MAX_ITER), no step moves
+ * anything (STALLED), or the caller says stop (TIME, CALLER).  Fails only where fetch fails. */
+kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps,
+                       kc_stop *stop);
+
+/* What is added to the gradient for a variable that is to rise (fall): simd/kc_smo_ops.h. */
+KC_INLINE double kc_rise(double epsilon, double beta, double hi)
+{
+    if (!(beta < hi))
+        return -HUGE_VAL;
+    return beta >= 0 ? -epsilon : epsilon;
+}
+
+KC_INLINE double kc_fall(double epsilon, double beta, double lo)
+{
+    if (!(beta > lo))
+        return HUGE_VAL;
+    return beta > 0 ? -epsilon : epsilon;
+}
+
+/* Inside its box and at no kink: its value must be mu at the solution. */
+KC_INLINE bool kc_is_free(double epsilon, double beta, double lo, double hi)
+{
+    return beta > lo && beta < hi && (epsilon == 0 || beta != 0);
+}
+
+/* The stop that a status of a stopped call stands for; false for every other status. */
+KC_INLINE bool kc_stop_of(kc_status status, kc_stop *stop)
+{
+    if (status == KC_ERR_TIME)
+        *stop = KC_STOP_TIME;
+    else if (status == KC_ERR_CANCELLED)
+        *stop = KC_STOP_CALLER;
+    else
+        return false;
+    return true;
+}
+
+#endif

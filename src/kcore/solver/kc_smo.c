@@ -1,0 +1,194 @@
+/* Pair steps over all points.  See kc_smo.h; the steps are in solver/kc_pairs.c. */
+#include "solver/kc_smo.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/kc_pairs.h"
+#include "solver/kc_watch.h"
+
+/* Steps between two looks at what they gain, per point; and the least number of them. */
+#define LOOK_PER_POINT 10
+#define LOOK_STEPS 10000
+
+/* After this many steps per point the gradient is computed anew before a solution is accepted: the
+ * rounding of the steps is then gone from it, at a hundredth of their cost. */
+#define FRESH_PER_POINT 20
+
+typedef struct smo {
+    kc_call *call;
+    kc_store *store;
+    const kc_dual *dual;
+    kc_pairs pairs;
+    char *copies; /* two rows, where the problem's columns are not in one run */
+} smo;
+
+static kc_status fetch(void *data, const size_t *positions, size_t n_rows, const void **out)
+{
+    smo *s = data;
+    const kc_cols *cols = &s->dual->cols;
+    size_t bytes = kc_dtype_bytes(s->pairs.dtype);
+    size_t n_first = cols->span[0].end - cols->span[0].begin;
+    int32_t points[2] = {0};
+
+    for (size_t r = 0; r < n_rows; r++)
+        points[r] = (int32_t)kc_cols_point(cols, positions[r]);
+    KC_TRY(kc_store_get(s->call, s->store, cols, points, n_rows, out));
+    for (size_t r = 0; r < n_rows; r++) {
+        const char *row = (const char *)out[r] + cols->span[0].begin * bytes;
+        out[r] = row;
+        if (cols->n_spans == 2) {
+            char *copy = s->copies + r * s->dual->n_points * bytes;
+            memcpy(copy, row, n_first * bytes);
+            memcpy(copy + n_first * bytes,
+                   row + (cols->span[1].begin - cols->span[0].begin) * bytes,
+                   (s->dual->n_points - n_first) * bytes);
+            out[r] = copy;
+        }
+    }
+    return KC_OK;
+}
+
+/* The given matrix, or the whole matrix in the arena if the budget has room, or the cache. */
+static kc_status take_rows(smo *s)
+{
+    kc_pairs *pairs = &s->pairs;
+    const kc_cols *cols = &s->dual->cols;
+    size_t n = s->dual->n_points;
+    size_t bytes = kc_dtype_bytes(pairs->dtype);
+    const void *given = kc_store_matrix(s->store, &pairs->ld);
+
+    if (given != NULL && cols->n_spans == 1) {
+        pairs->gram = (const char *)given + cols->span[0].begin * (pairs->ld + 1) * bytes;
+        return KC_OK;
+    }
+    pairs->ld = kc_round_up(n, KC_ALIGN / bytes);
+    if (pairs->ld * bytes % 4096 == 0)
+        pairs->ld += KC_ALIGN / bytes;
+    size_t allowed = given != NULL ? SIZE_MAX : kc_store_count(s->store).bytes_allowed;
+    if (pairs->ld * bytes <= allowed / n) {
+        void *gram = kc_call_take(s->call, n, pairs->ld * bytes);
+        if (gram == NULL)
+            return kc_fail_nomem(s->call->err);
+        pairs->gram = gram;
+        return kc_store_gram(s->call, s->store, cols, gram, pairs->ld);
+    }
+    pairs->fetch = fetch;
+    pairs->fetch_data = s;
+    if (cols->n_spans == 1)
+        return KC_OK;
+    s->copies = kc_call_take(s->call, 2 * n, bytes);
+    return s->copies != NULL ? KC_OK : kc_fail_nomem(s->call->err);
+}
+
+static kc_status take_arrays(smo *s, double *beta)
+{
+    const kc_dual *dual = s->dual;
+    kc_pairs *pairs = &s->pairs;
+    size_t n = dual->n_points;
+    size_t n_padded = kc_round_up(n, KC_SMO_PAD);
+    size_t bytes = kc_dtype_bytes(pairs->dtype);
+    double *arrays =
+        kc_call_take(s->call, n_padded * (1 + 2 * (size_t)dual->n_groups), sizeof(double));
+
+    pairs->diag = kc_call_take(s->call, n_padded, bytes);
+    if (arrays == NULL || pairs->diag == NULL)
+        return kc_fail_nomem(s->call->err);
+    pairs->grad = arrays;
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        pairs->up[g] = arrays + n_padded * (1 + 2 * (size_t)g);
+        pairs->low[g] = arrays + n_padded * (2 + 2 * (size_t)g);
+        pairs->beta[g] = beta + (size_t)g * n;
+        pairs->lo[g] = dual->lo + (size_t)g * n;
+        pairs->hi[g] = dual->hi + (size_t)g * n;
+    }
+    for (size_t p = 0; p < n; p++)
+        memcpy((char *)pairs->diag + p * bytes,
+               (const char *)kc_store_diag(s->store) + kc_cols_point(&dual->cols, p) * bytes,
+               bytes);
+    return KC_OK;
+}
+
+/* Through a second array, so that the gradient is whole where the call is stopped meanwhile. */
+static kc_status freshen(smo *s, const double *beta)
+{
+    kc_arena_point point = kc_arena_mark(s->call->arena);
+    double *grad = kc_call_take(s->call, s->dual->n_points, sizeof *grad);
+    kc_status status = grad != NULL ? kc_dual_gradient(s->call, s->store, s->dual, beta, grad)
+                                    : kc_fail_nomem(s->call->err);
+
+    if (status == KC_OK) {
+        memcpy(s->pairs.grad, grad, s->dual->n_points * sizeof *grad);
+        kc_pairs_start(&s->pairs);
+    }
+    kc_arena_release(s->call->arena, point);
+    return status;
+}
+
+/* Runs to the end, with a look now and then; accepts only a solution whose gradient is fresh. */
+static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
+{
+    kc_pairs *pairs = &s->pairs;
+    int64_t n = (int64_t)s->dual->n_points;
+    int64_t look = LOOK_PER_POINT * n > LOOK_STEPS ? LOOK_PER_POINT * n : LOOK_STEPS;
+    int64_t fresh_at = 0;
+    kc_watch watch = kc_watch_start(s->dual, s->store);
+
+    for (;;) {
+        int64_t left = max_iter - pairs->n_steps;
+        int32_t g;
+        KC_TRY(kc_pairs_run(s->call, pairs, s->dual->tol, left < look ? left : look, stop));
+        if (*stop == KC_STOP_CONVERGED) {
+            if (pairs->n_steps - fresh_at < FRESH_PER_POINT * n)
+                return KC_OK;
+            kc_status status = freshen(s, beta);
+            if (kc_stop_of(status, stop))
+                return KC_OK;
+            KC_TRY(status);
+            fresh_at = pairs->n_steps;
+            continue;
+        }
+        if (*stop != KC_STOP_MAX_ITER || pairs->n_steps >= max_iter)
+            return KC_OK;
+        if (kc_watch_look(&watch, beta, pairs->grad, kc_pairs_violation(pairs, &g), stop))
+            return KC_OK;
+        if (kc_watch_stretch(&watch, beta, pairs->grad))
+            kc_pairs_start(pairs);
+    }
+}
+
+/* Everything but memory: the arena is given back by the caller. */
+static kc_status solve(smo *s, kc_solution *out)
+{
+    kc_pairs *pairs = &s->pairs;
+    int64_t max_iter = kc_dual_max_iter(s->dual);
+
+    KC_TRY(take_arrays(s, out->beta));
+    KC_TRY(kc_dual_gradient(s->call, s->store, s->dual, out->beta, pairs->grad));
+    pairs->objective = kc_dual_objective(s->dual, out->beta, pairs->grad);
+    kc_pairs_start(pairs);
+    kc_status status = take_rows(s);
+    if (!kc_stop_of(status, &out->stop)) {
+        KC_TRY(status);
+        KC_TRY(run(s, out->beta, max_iter, &out->stop));
+    }
+    memcpy(out->grad, pairs->grad, s->dual->n_points * sizeof *out->grad);
+    out->n_iter = pairs->n_steps;
+    out->n_outer = 0;
+    out->n_row_visits = 2 * pairs->n_steps;
+    return KC_OK;
+}
+
+kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+{
+    kc_arena_point point = kc_arena_mark(call->arena);
+    smo s = {.call = call, .store = store, .dual = dual};
+
+    s.pairs.n = dual->n_points;
+    s.pairs.n_groups = dual->n_groups;
+    s.pairs.epsilon = dual->epsilon;
+    s.pairs.dtype = kc_store_dtype(store);
+    kc_status status = solve(&s, out);
+    kc_arena_release(call->arena, point);
+    return status;
+}

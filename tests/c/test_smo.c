@@ -1,0 +1,310 @@
+/* Pair steps over all points: every solution is audited from the definition, then compared with a
+ * slow reference. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kc_test.h"
+#include "ref_qp.h"
+#include "solver/kc_smo.h"
+
+static kc_context *ctx;
+
+typedef struct result {
+    kc_status status;
+    kc_solution solution;
+} result;
+
+static result solve_given(const ref_problem *p, kc_dual dual, kc_dtype dtype)
+{
+    result r = {0};
+    kc_call call;
+    kc_store *store = NULL;
+
+    r.solution.beta = malloc(2 * p->n * sizeof(double));
+    r.solution.grad = malloc(p->n * sizeof(double));
+    if (dual.method == KC_METHOD_AUTO)
+        dual.method = KC_METHOD_PAIRS;
+    r.status = kc_call_begin(&call, ctx, NULL, "solve", NULL);
+    if (r.status == KC_OK) {
+        r.status = kc_store_create_given(&call, dtype, dtype == KC_F64 ? (void *)p->k : p->k32,
+                                         p->n, p->n, &store);
+        if (r.status == KC_OK)
+            r.status = kc_dual_solve(&call, store, &dual, &r.solution);
+        kc_store_free(ctx, store);
+        r.status = kc_call_end(&call, r.status);
+    }
+    return r;
+}
+
+static void drop(result *r)
+{
+    free(r->solution.beta);
+    free(r->solution.grad);
+}
+
+/* All that holds for a converged solution, whatever the matrix. */
+static void check_solution(const ref_problem *p, const result *r, double tol)
+{
+    const kc_solution *s = &r->solution;
+    ref_audit audit = ref_check(p, s);
+    double noise = 1e-11 * (1 + audit.beta_weight);
+
+    CHECK(s->stop == KC_STOP_CONVERGED);
+    CHECK(audit.out_of_box == 0);
+    CHECK(audit.off_sum < 1e-12);
+    CHECK(audit.off_grad < noise);
+    CHECK(audit.violation < tol + noise);
+    CHECK_NEAR(s->violation, audit.violation, noise);
+    CHECK_NEAR(s->primal, audit.primal, 1e-12 * audit.scale + 10 * noise * audit.beta_weight);
+    CHECK_NEAR(s->dual, audit.dual, 1e-12 * audit.scale + 10 * noise * audit.beta_weight);
+    CHECK_NEAR(s->gap, audit.primal - audit.dual,
+               1e-12 * audit.scale + 10 * noise * audit.beta_weight);
+    CHECK(s->gap >= 0);
+}
+
+static void compare_with_reference(ref_matrix matrix, kc_dtype dtype, int n_rounds)
+{
+    kc_rng rng = kc_rng_seed(100 + (uint64_t)matrix + 10 * (uint64_t)dtype);
+    /* Rounding a matrix of low rank to float makes it indefinite, at the size of float's rounding.
+     */
+    double tol = dtype == KC_F64 ? 1e-7 : 1e-4;
+
+    for (int round = 0; round < n_rounds; round++)
+        for (int form = 0; form < REF_FORMS; form++) {
+            size_t n = 2 + kc_rng_below(&rng, 40);
+            double c = pow(10, 3 * kc_rng_uniform(&rng) - 1);
+            ref_problem p = ref_random(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
+            double *exact = malloc(2 * n * sizeof *exact);
+            kc_dual dual = ref_dual(&p, tol);
+            if (round % 2 == 1)
+                dual.start = p.start;
+            result r = solve_given(&p, dual, dtype);
+            CHECK(r.status == KC_OK);
+            check_solution(&p, &r, tol);
+            ref_solve(&p, 0.1 * tol, exact);
+            double best = ref_objective(&p, exact);
+            CHECK_NEAR(-r.solution.dual, best, tol * (1e-2 + ref_check(&p, &r.solution).scale));
+
+            free(exact);
+            drop(&r);
+            ref_free(&p);
+        }
+}
+
+static void rbf_problems_of_all_forms_reach_the_optimum(void)
+{
+    compare_with_reference(REF_RBF, KC_F64, 40);
+    compare_with_reference(REF_RBF, KC_F32, 20);
+}
+
+static void matrices_of_low_rank_reach_the_optimum(void)
+{
+    compare_with_reference(REF_LINEAR, KC_F64, 20);
+    compare_with_reference(REF_LINEAR, KC_F32, 10);
+}
+
+static void duplicated_points_reach_the_optimum(void)
+{
+    compare_with_reference(REF_DUPLICATES, KC_F64, 20);
+    compare_with_reference(REF_DUPLICATES, KC_F32, 10);
+}
+
+/* No optimum to compare with: the end must be a point where no pair violates. */
+static void indefinite_matrices_end_at_a_stationary_point(void)
+{
+    kc_rng rng = kc_rng_seed(7);
+
+    for (int round = 0; round < 100; round++) {
+        ref_form form = (ref_form)(round % REF_FORMS);
+        ref_problem p =
+            ref_random(&rng, form, REF_INDEFINITE, 2 + kc_rng_below(&rng, 60), 100, false);
+        result r = solve_given(&p, ref_dual(&p, 1e-3), KC_F64);
+        CHECK(r.status == KC_OK);
+        check_solution(&p, &r, 1e-3);
+        drop(&r);
+        ref_free(&p);
+    }
+}
+
+static void a_warm_start_at_the_solution_takes_no_step(void)
+{
+    kc_rng rng = kc_rng_seed(8);
+
+    for (int form = 0; form < REF_FORMS; form++) {
+        ref_problem p = ref_random(&rng, (ref_form)form, REF_RBF, 50, 10, false);
+        kc_dual dual = ref_dual(&p, 1e-6);
+        result first = solve_given(&p, dual, KC_F64);
+        dual.start = first.solution.beta;
+        dual.tol = 1e-5;
+        result again = solve_given(&p, dual, KC_F64);
+        CHECK(first.solution.n_iter > 0);
+        CHECK(again.solution.n_iter == 0);
+        CHECK(memcmp(first.solution.beta, again.solution.beta,
+                     (size_t)p.n_groups * p.n * sizeof(double)) == 0);
+        drop(&first);
+        drop(&again);
+        ref_free(&p);
+    }
+}
+
+static void max_iter_ends_the_fit_with_a_feasible_point(void)
+{
+    kc_rng rng = kc_rng_seed(9);
+    ref_problem p = ref_random(&rng, REF_CSVC, REF_RBF, 60, 100, false);
+    kc_dual dual = ref_dual(&p, 1e-6);
+    dual.max_iter = 5;
+    result r = solve_given(&p, dual, KC_F64);
+    ref_audit audit = ref_check(&p, &r.solution);
+
+    CHECK(r.status == KC_OK);
+    CHECK(r.solution.stop == KC_STOP_MAX_ITER);
+    CHECK(r.solution.n_iter == 5);
+    CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
+    CHECK(r.solution.violation > 1e-6);
+    CHECK(r.solution.gap > 0);
+    drop(&r);
+    ref_free(&p);
+}
+
+static void one_point_or_nothing_free_to_move_is_solved_at_once(void)
+{
+    double k = 2, t = 0, lo = 0, hi = 1;
+    ref_problem p = {.form = REF_ONECLASS, .n = 1, .n_groups = 1, .sum = {0.5}};
+    float k32 = 2;
+    p.k = &k;
+    p.k32 = &k32;
+    p.t = &t;
+    p.lo = &lo;
+    p.hi = &hi;
+    result r = solve_given(&p, ref_dual(&p, 1e-3), KC_F64);
+
+    CHECK(r.status == KC_OK);
+    CHECK(r.solution.stop == KC_STOP_CONVERGED);
+    CHECK(r.solution.beta[0] == 0.5);
+    CHECK(r.solution.n_iter == 0);
+    CHECK_NEAR(r.solution.intercept[0], -1, 1e-15);
+    drop(&r);
+}
+
+static void a_tolerance_below_rounding_ends_as_stalled_or_converged(void)
+{
+    kc_rng rng = kc_rng_seed(10);
+
+    for (int round = 0; round < 20; round++) {
+        ref_problem p = ref_random(&rng, (ref_form)(round % REF_FORMS), REF_RBF, 40, 1e4, false);
+        result r = solve_given(&p, ref_dual(&p, 1e-300), KC_F64);
+        ref_audit audit = ref_check(&p, &r.solution);
+        CHECK(r.solution.stop == KC_STOP_STALLED || r.solution.stop == KC_STOP_CONVERGED);
+        CHECK(audit.out_of_box == 0);
+        CHECK(audit.violation < 1e-7 * (1 + audit.beta_weight));
+        drop(&r);
+        ref_free(&p);
+    }
+}
+
+static void a_hard_margin_is_found_where_one_exists(void)
+{
+    /* Points 0 and 2 on a line, labels -1 and +1: w = 1, b = -1. */
+    double x[4] = {0, 2, -1, 5};
+    double y[4] = {-1, 1, -1, 1};
+    double k[16], lo[4], hi[4];
+    ref_problem p = {.form = REF_CSVC, .n = 4, .n_groups = 1};
+    for (int i = 0; i < 4; i++) {
+        lo[i] = y[i] > 0 ? 0 : -INFINITY;
+        hi[i] = y[i] > 0 ? INFINITY : 0;
+        for (int j = 0; j < 4; j++)
+            k[i * 4 + j] = x[i] * x[j];
+    }
+    p.k = k;
+    p.t = y;
+    p.lo = lo;
+    p.hi = hi;
+    result r = solve_given(&p, ref_dual(&p, 1e-9), KC_F64);
+
+    CHECK(r.solution.stop == KC_STOP_CONVERGED);
+    CHECK_NEAR(r.solution.intercept[0], -1, 1e-9);
+    CHECK_NEAR(r.solution.primal, 0.5, 1e-9);
+    CHECK_NEAR(r.solution.dual, 0.5, 1e-9);
+    CHECK_NEAR(r.solution.gap, 0, 1e-8);
+    drop(&r);
+}
+
+static void hulls_that_meet_are_said_to_have_no_hard_margin(void)
+{
+    double x[4] = {0, 2, 1, 5};
+    double y[4] = {-1, 1, 1, -1};
+    double k[16], lo[4], hi[4];
+    ref_problem p = {.form = REF_CSVC, .n = 4, .n_groups = 1};
+    for (int i = 0; i < 4; i++) {
+        lo[i] = y[i] > 0 ? 0 : -INFINITY;
+        hi[i] = y[i] > 0 ? INFINITY : 0;
+        for (int j = 0; j < 4; j++)
+            k[i * 4 + j] = x[i] * x[j];
+    }
+    p.k = k;
+    p.t = y;
+    p.lo = lo;
+    p.hi = hi;
+    result r = solve_given(&p, ref_dual(&p, 1e-6), KC_F64);
+
+    CHECK(r.status == KC_OK);
+    CHECK(r.solution.stop == KC_STOP_UNBOUNDED);
+    CHECK(r.solution.n_iter < 1000000);
+    drop(&r);
+}
+
+static int stop_at_once(void *data, const kc_progress *progress)
+{
+    int *n_asked = data;
+
+    ++*n_asked;
+    CHECK(progress->n_iter > 0);
+    CHECK(isfinite(progress->objective) && isfinite(progress->violation));
+    return 1;
+}
+
+static void the_caller_can_stop_and_keeps_a_feasible_point(void)
+{
+    kc_rng rng = kc_rng_seed(11);
+    ref_problem p = ref_random(&rng, REF_CSVC, REF_RBF, 800, 1e6, false);
+    kc_dual dual = ref_dual(&p, 1e-12);
+    int n_asked = 0;
+    kc_run run = {
+        .struct_size = sizeof run, .on_progress = stop_at_once, .progress_data = &n_asked};
+    kc_call call;
+    kc_store *store = NULL;
+    kc_solution s = {.beta = malloc(p.n * sizeof(double)), .grad = malloc(p.n * sizeof(double))};
+
+    REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
+    REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
+    CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
+    CHECK(s.stop == KC_STOP_CALLER);
+    CHECK(n_asked == 1);
+    ref_audit audit = ref_check(&p, &s);
+    CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
+    CHECK(audit.off_grad < 1e-9 * audit.beta_weight);
+    kc_store_free(ctx, store);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    free(s.beta);
+    free(s.grad);
+    ref_free(&p);
+}
+
+int main(void)
+{
+    if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
+        return 1;
+    RUN(rbf_problems_of_all_forms_reach_the_optimum);
+    RUN(matrices_of_low_rank_reach_the_optimum);
+    RUN(duplicated_points_reach_the_optimum);
+    RUN(indefinite_matrices_end_at_a_stationary_point);
+    RUN(a_warm_start_at_the_solution_takes_no_step);
+    RUN(max_iter_ends_the_fit_with_a_feasible_point);
+    RUN(one_point_or_nothing_free_to_move_is_solved_at_once);
+    RUN(a_tolerance_below_rounding_ends_as_stalled_or_converged);
+    RUN(a_hard_margin_is_found_where_one_exists);
+    RUN(hulls_that_meet_are_said_to_have_no_hard_margin);
+    RUN(the_caller_can_stop_and_keeps_a_feasible_point);
+    kc_context_free(ctx);
+    return kc_test_end();
+}
