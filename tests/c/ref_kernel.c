@@ -1,0 +1,221 @@
+/* One rounding after the other, as the header counts them. */
+#include "ref_kernel.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "data/kc_packed.h"
+
+/* The last numbers before exp gives 0, and the most ulps that it may be off. */
+#define EXP_MIN_F32 (-87.3L)
+#define EXP_MIN_F64 (-708.0L)
+#define EXP_ULPS_F32 1
+#define EXP_ULPS_F64 2
+#define TANH_ULPS 4
+
+static long double unit(kc_dtype dtype)
+{
+    return dtype == KC_F64 ? 0x1p-53L : 0x1p-24L;
+}
+
+/* Of one result below the normal numbers, where half an ulp is no longer u times it. */
+static long double tiny(kc_dtype dtype)
+{
+    return dtype == KC_F64 ? 0x1p-1075L : 0x1p-150L;
+}
+
+static long double g(size_t n, kc_dtype dtype)
+{
+    const long double nu = (long double)n * unit(dtype);
+
+    return nu / (1 - nu);
+}
+
+/* A parameter is a double; f64 takes it as it is. */
+static long double parameter_unit(kc_dtype dtype)
+{
+    return dtype == KC_F64 ? 0 : unit(dtype);
+}
+
+ref_value ref_exact(long double value)
+{
+    return (ref_value){value, 0};
+}
+
+/* One more rounding of a value that is in error already. */
+static ref_value round_once(long double value, long double bound, kc_dtype dtype)
+{
+    return (ref_value){value, bound + unit(dtype) * (fabsl(value) + bound) + tiny(dtype)};
+}
+
+ref_value ref_dot(const double *x, const double *z, size_t d, kc_dtype dtype)
+{
+    long double sum = 0, size = 0;
+
+    for (size_t t = 0; t < d; t++) {
+        sum += (long double)x[t] * z[t];
+        size += fabsl((long double)x[t] * z[t]);
+    }
+    return (ref_value){sum, g(d, dtype) * size + (long double)d * 2 * tiny(dtype)};
+}
+
+ref_value ref_l1(const double *x, const double *z, size_t d, kc_dtype dtype)
+{
+    long double sum = 0;
+
+    for (size_t t = 0; t < d; t++)
+        sum += fabsl((long double)x[t] - z[t]);
+    return (ref_value){sum, g(d, dtype) * sum};
+}
+
+ref_value ref_sq_dist(const double *x, const double *z, size_t d, bool is_direct, kc_dtype dtype)
+{
+    const ref_value xx = ref_dot(x, x, d, dtype), zz = ref_dot(z, z, d, dtype);
+    long double sum = 0, size = 0;
+    ref_value norms;
+
+    for (size_t t = 0; t < d; t++) {
+        const long double difference = (long double)x[t] - z[t];
+
+        sum += difference * difference;
+        size += fabsl((long double)x[t] * z[t]);
+    }
+    if (is_direct)
+        return (ref_value){sum, g(d + 2, dtype) * sum + (long double)d * 2 * tiny(dtype)};
+    norms = round_once(xx.value + zz.value, xx.bound + zz.bound, dtype);
+    return round_once(sum, norms.bound + 2 * g(d, dtype) * size, dtype);
+}
+
+ref_value ref_exp(ref_value v, double factor, kc_dtype dtype)
+{
+    const ref_value a = ref_affine(v, factor, 0, dtype);
+    const long double least = dtype == KC_F64 ? EXP_MIN_F64 : EXP_MIN_F32;
+    const int ulps = dtype == KC_F64 ? EXP_ULPS_F64 : EXP_ULPS_F32;
+    const long double moved = expl(a.value + a.bound);
+    ref_value y = {expl(a.value), 0};
+
+    y.bound = moved - y.value + 2 * ulps * unit(dtype) * moved;
+    if (a.value - a.bound < least)
+        y.bound = fmaxl(y.bound, y.value);
+    return y;
+}
+
+/* The slope of tanh is 1 - tanh^2, largest at the end of the interval that is nearer to 0. */
+ref_value ref_tanh(ref_value v, kc_dtype dtype)
+{
+    const long double inner = tanhl(fmaxl(0, fabsl(v.value) - v.bound));
+    ref_value y = {tanhl(v.value), 0};
+
+    y.bound = v.bound * (1 - inner * inner);
+    y.bound += 2 * TANH_ULPS * unit(dtype) * (fabsl(y.value) + y.bound) + 8 * tiny(dtype);
+    return y;
+}
+
+/* Without fused instructions the product is rounded, too. */
+ref_value ref_affine(ref_value v, double factor, double term, kc_dtype dtype)
+{
+    const long double p = parameter_unit(dtype), f = factor, t = term;
+    ref_value product = {f * v.value, v.bound};
+
+    if (fabs(factor) != 1)
+        product =
+            round_once(product.value, fabsl(f) * (v.bound + p * (fabsl(v.value) + v.bound)), dtype);
+    if (term == 0)
+        return product;
+    return round_once(product.value + t, product.bound + p * fabsl(t), dtype);
+}
+
+ref_value ref_power(ref_value v, int32_t degree, kc_dtype dtype)
+{
+    const long double size = powl(fabsl(v.value) + v.bound, degree);
+    ref_value y = {1, 0};
+
+    for (int32_t i = 0; i < degree; i++)
+        y.value *= v.value;
+    if (degree > 0)
+        y.bound = size - powl(fabsl(v.value), degree) + g((size_t)degree, dtype) * size +
+                  degree * 2 * tiny(dtype);
+    return y;
+}
+
+ref_value ref_add(ref_value a, ref_value b, kc_dtype dtype)
+{
+    return round_once(a.value + b.value, a.bound + b.bound, dtype);
+}
+
+ref_value ref_multiply(ref_value a, ref_value b, kc_dtype dtype)
+{
+    return round_once(a.value * b.value,
+                      fabsl(a.value) * b.bound + fabsl(b.value) * a.bound + a.bound * b.bound,
+                      dtype);
+}
+
+static ref_value leaf_value(const kc_kernel_node *leaf, const double *x, const double *z, size_t d,
+                            kc_dtype dtype)
+{
+    const ref_value dot = ref_dot(x, z, d, dtype);
+
+    switch (leaf->op) {
+    case KC_RBF:
+        return ref_exp(ref_sq_dist(x, z, d, d <= KC_DIRECT_DIFF_MAX, dtype), -leaf->gamma, dtype);
+    case KC_LAPLACIAN:
+        return ref_exp(ref_l1(x, z, d, dtype), -leaf->gamma, dtype);
+    case KC_POLYNOMIAL:
+        return ref_power(ref_affine(dot, leaf->gamma, leaf->coef0, dtype), leaf->degree, dtype);
+    case KC_SIGMOID:
+        return ref_tanh(ref_affine(dot, leaf->gamma, leaf->coef0, dtype), dtype);
+    default:
+        return dot;
+    }
+}
+
+ref_value ref_kernel(const kc_kernel_node *nodes, size_t n_nodes, const double *x, const double *z,
+                     size_t d, kc_dtype dtype)
+{
+    ref_value stack[64], *top = stack; /* stack[0] stays empty */
+
+    for (const kc_kernel_node *node = nodes; node < nodes + n_nodes; node++) {
+        switch (node->op) {
+        case KC_ADD:
+            top--;
+            *top = ref_add(top[0], top[1], dtype);
+            break;
+        case KC_MUL:
+            top--;
+            *top = ref_multiply(top[0], top[1], dtype);
+            break;
+        case KC_SCALE:
+            *top = ref_affine(*top, node->gamma, 0, dtype);
+            break;
+        case KC_POW:
+            *top = ref_power(*top, node->degree, dtype);
+            break;
+        case KC_EXP:
+            *top = ref_exp(*top, 1.0, dtype);
+            break;
+        default:
+            *++top = leaf_value(node, x, z, d, dtype);
+        }
+    }
+    return *top;
+}
+
+double ref_ulps(double computed, long double exact, kc_dtype dtype)
+{
+    const int digits = dtype == KC_F64 ? DBL_MANT_DIG : FLT_MANT_DIG;
+    const int least = dtype == KC_F64 ? DBL_MIN_EXP : FLT_MIN_EXP;
+    int exponent;
+
+    frexpl(exact, &exponent);
+    return (double)(fabsl(computed - exact) /
+                    ldexpl(1, (exponent > least ? exponent : least) - digits));
+}
+
+double ref_excess(double computed, ref_value ref)
+{
+    const long double off = fabsl(computed - ref.value);
+
+    if (!(off <= (long double)DBL_MAX))
+        return INFINITY;
+    return off == 0 ? 0 : (double)(off / ref.bound);
+}
