@@ -26,25 +26,6 @@ typedef struct packing {
     size_t panels_per_chunk;
 } packing;
 
-/* The value at `p` of the view's type. */
-static double value_at(const kc_points *points, const void *p)
-{
-    if (points->dtype == KC_F64)
-        return *(const double *)p;
-    return (double)*(const float *)p;
-}
-
-static const void *dense_at(const kc_points *points, size_t row, size_t col)
-{
-    return (const char *)points->values + (int64_t)row * points->row_stride +
-           (int64_t)col * points->col_stride;
-}
-
-static const void *sparse_at(const kc_points *points, size_t k)
-{
-    return (const char *)points->values + k * kc_dtype_bytes(points->dtype);
-}
-
 #define KC_T float
 #define KC_SUFFIX f32
 #include "data/kc_packed_body.inc"
@@ -56,52 +37,7 @@ static const void *sparse_at(const kc_points *points, size_t k)
 #undef KC_T
 #undef KC_SUFFIX
 
-/* ---- Errors ------------------------------------------------------------------------------- */
-
-static kc_status fail_value(const kc_points *points, size_t row, int64_t col, double value,
-                            kc_dtype dtype, kc_error *err)
-{
-    const char *name = kc_points_name(points);
-
-    if (!isfinite(value))
-        return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %lld is %s, must be finite",
-                       name, row, (long long)col,
-                       isnan(value)  ? "NaN"
-                       : value > 0.0 ? "infinity"
-                                     : "-infinity");
-    return kc_fail(err, KC_ERR_RANGE,
-                   "%s: row %zu, column %lld is %g: its square overflows %s; scale the data%s",
-                   name, row, (long long)col, value, dtype == KC_F64 ? "float64" : "float32",
-                   dtype == KC_F64 ? "" : " or use float64");
-}
-
-/* Names the value that made the norm of `row` no usable number: the first that is not finite, else
- * the largest. */
-static kc_status fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err)
-{
-    const bool is_dense = points->storage == KC_DENSE;
-    const size_t begin =
-        is_dense ? 0 : (size_t)kc_index_at(points->indptr, points->index_bytes, row);
-    const size_t end = is_dense ? (size_t)points->n_cols
-                                : (size_t)kc_index_at(points->indptr, points->index_bytes, row + 1);
-    int64_t worst_col = 0;
-    double worst = 0.0;
-
-    for (size_t k = begin; k < end; k++) {
-        const int64_t col =
-            is_dense ? (int64_t)k : kc_index_at(points->indices, points->index_bytes, k);
-        const double value =
-            value_at(points, is_dense ? dense_at(points, row, k) : sparse_at(points, k));
-
-        if (!isfinite(value))
-            return fail_value(points, row, col, value, dtype, err);
-        if (fabs(value) > fabs(worst)) {
-            worst = value;
-            worst_col = col;
-        }
-    }
-    return fail_value(points, row, worst_col, worst, dtype, err);
-}
+/* ---- Norms -------------------------------------------------------------------------------- */
 
 /* Room for |x|^2 + |z|^2 and 2 x.z is left below the largest number. */
 static kc_status check_norms(const kc_points *points, const kc_packed *packed, kc_error *err)
@@ -112,7 +48,7 @@ static kc_status check_norms(const kc_points *points, const kc_packed *packed, k
         const double most = packed->dtype == KC_F64 ? DBL_MAX : (double)FLT_MAX;
 
         if (!(norm <= most / 4))
-            return fail_row(points, i, packed->dtype, err);
+            return kc_points_fail_row(points, i, packed->dtype, err);
     }
     return KC_OK;
 }

@@ -2,6 +2,8 @@
  * packing. */
 #include "data/kc_points.h"
 
+#include <math.h>
+
 const char *kc_points_name(const kc_points *points)
 {
     return points->name != NULL ? points->name : "points";
@@ -105,4 +107,47 @@ kc_status kc_points_check(const kc_points *points, kc_error *err)
     }
     return kc_fail(err, KC_ERR_TYPE, "%s: storage is %d, must be dense, CSR or strings",
                    kc_points_name(points), (int)points->storage);
+}
+
+static kc_status fail_value(const kc_points *points, size_t row, int64_t col, double value,
+                            kc_dtype dtype, kc_error *err)
+{
+    const char *name = kc_points_name(points);
+
+    if (!isfinite(value))
+        return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %lld is %s, must be finite",
+                       name, row, (long long)col,
+                       isnan(value)  ? "NaN"
+                       : value > 0.0 ? "infinity"
+                                     : "-infinity");
+    return kc_fail(err, KC_ERR_RANGE,
+                   "%s: row %zu, column %lld is %g: its square overflows %s; scale the data%s",
+                   name, row, (long long)col, value, dtype == KC_F64 ? "float64" : "float32",
+                   dtype == KC_F64 ? "" : " or use float64");
+}
+
+kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err)
+{
+    const bool is_dense = points->storage == KC_DENSE;
+    const size_t begin =
+        is_dense ? 0 : (size_t)kc_index_at(points->indptr, points->index_bytes, row);
+    const size_t end = is_dense ? (size_t)points->n_cols
+                                : (size_t)kc_index_at(points->indptr, points->index_bytes, row + 1);
+    int64_t worst_col = 0;
+    double worst = 0.0;
+
+    for (size_t k = begin; k < end; k++) {
+        const int64_t col =
+            is_dense ? (int64_t)k : kc_index_at(points->indices, points->index_bytes, k);
+        const double value =
+            kc_value_at(points, is_dense ? kc_dense_at(points, row, k) : kc_sparse_at(points, k));
+
+        if (!isfinite(value))
+            return fail_value(points, row, col, value, dtype, err);
+        if (fabs(value) > fabs(worst)) {
+            worst = value;
+            worst_col = col;
+        }
+    }
+    return fail_value(points, row, worst_col, worst, dtype, err);
 }

@@ -14,10 +14,32 @@ kc_status kc_points_check(const kc_points *points, kc_error *err);
 /* "X", or "points" where the view has no name. */
 const char *kc_points_name(const kc_points *points);
 
+/* The error for a row whose squares have no usable sum in `dtype`: names the first value that is
+ * not finite, else the largest. */
+kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err);
+
 /* Entry k of an array of 4- or 8-byte signed integers. */
 KC_INLINE int64_t kc_index_at(const void *array, int32_t index_bytes, size_t k)
 {
     return index_bytes == 8 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
+/* Where element (row, col) of a dense view lies, and value k of a CSR one. */
+KC_INLINE const void *kc_dense_at(const kc_points *points, size_t row, size_t col)
+{
+    return (const char *)points->values + (int64_t)row * points->row_stride +
+           (int64_t)col * points->col_stride;
+}
+
+KC_INLINE const void *kc_sparse_at(const kc_points *points, size_t k)
+{
+    return (const char *)points->values + k * kc_dtype_bytes(points->dtype);
+}
+
+/* The number at `p`, of the view's type. */
+KC_INLINE double kc_value_at(const kc_points *points, const void *p)
+{
+    return points->dtype == KC_F64 ? *(const double *)p : (double)*(const float *)p;
 }
 
 #endif
