@@ -22,6 +22,8 @@ typedef float kc_vec_f32 __attribute__((vector_size(KC_VEC_BYTES)));
 typedef double kc_vec_f64 __attribute__((vector_size(KC_VEC_BYTES)));
 typedef int32_t kc_bits_f32 __attribute__((vector_size(KC_VEC_BYTES)));
 typedef int64_t kc_bits_f64 __attribute__((vector_size(KC_VEC_BYTES)));
+typedef uint32_t kc_word_f32 __attribute__((vector_size(KC_VEC_BYTES))); /* adds and shifts wrap */
+typedef uint64_t kc_word_f64 __attribute__((vector_size(KC_VEC_BYTES)));
 
 KC_INLINE kc_vec_f32 kc_v_fma_f32(kc_vec_f32 a, kc_vec_f32 b, kc_vec_f32 c)
 {
