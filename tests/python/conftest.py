@@ -27,7 +27,7 @@ def reference(kernel, X, Z, dtype):
 
     The bounds are those of rounding error analysis: u = 2^-24 or 2^-53 for each operation,
     (d + c) u for sums of d terms in any order, carried through exp, powers and combinations.
-    For RBF this is the documented gamma (|x|^2 + |z|^2) u times a factor that grows with d.
+    docs/numerics.md has the table.
     """
     wide = np.longdouble
     u = wide(np.finfo(dtype).eps) / 2
@@ -64,14 +64,15 @@ def _(kernel: kernels.Linear, X, Z, u, tiny):
 def _(kernel: kernels.RBF, X, Z, u, tiny):
     distances = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
     norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
-    error = 2 * (X.shape[1] + 4) * u * kernel.gamma * norms
+    d = X.shape[1]
+    error = (d + 3) * u * kernel.gamma * (distances if d <= 24 else norms)
     return _exp(-kernel.gamma * distances, error, u, tiny)
 
 
 @_reference.register
 def _(kernel: kernels.Laplacian, X, Z, u, tiny):
     distances = abs(X[:, None, :] - Z[None, :, :]).sum(axis=2)
-    error = (X.shape[1] + 4) * u * kernel.gamma * distances
+    error = (X.shape[1] + 2) * u * kernel.gamma * distances
     return _exp(-kernel.gamma * distances, error, u, tiny)
 
 

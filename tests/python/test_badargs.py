@@ -1,6 +1,7 @@
 """Every rejected argument, its exception and its words."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -428,6 +429,20 @@ def test_a_failed_call_leaves_everything_usable():
         with pytest.raises(ValueError, match="columns"):
             kernel(X, X[:, :1])
     assert (kernel(X) == expected).all()
+
+
+def test_a_failed_call_lets_go_of_its_arguments():
+    bad = with_entry((3, 2), np.nan)
+    matrix = sp.csr_array(bad)
+    out = np.empty((4, 4))
+    held = [bad, X, matrix.data, matrix.indices, matrix.indptr, out]
+    before = [sys.getrefcount(array) for array in held]
+    for _ in range(10):
+        for samples in [(bad,), (X, bad), (matrix,), (X, matrix), (X, X[:, :1])]:
+            with pytest.raises(ValueError, match=r"NaN|columns"):
+                RBF()(*samples, out=out)
+    del samples
+    assert [sys.getrefcount(array) for array in held] == before
 
 
 def test_results_too_large_for_memory_raise_memory_error():
