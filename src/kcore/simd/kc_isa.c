@@ -1,4 +1,4 @@
-/* Detection of the CPU and the choice of tables.  The choice is the same for every thread and every
+/* Detection of the CPU.  The choice is the same for every thread and every
  * time it is made, so a race to make it first is harmless. */
 #include "simd/kc_isa.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simd/kc_ops.h"
+#include "base/kc_base.h"
 
 static const char *const isa_names[] = {[KC_ISA_GENERIC] = "generic", [KC_ISA_AVX2] = "avx2"};
 
@@ -46,15 +46,4 @@ kc_isa kc_isa_chosen(void)
 const char *kc_isa_name(void)
 {
     return isa_names[kc_isa_chosen()];
-}
-
-const kc_ops *kc_ops_of(kc_dtype dtype)
-{
-    const kc_ops_table *table = &kc_ops_generic;
-
-#ifdef KC_HAVE_AVX2
-    if (kc_isa_chosen() == KC_ISA_AVX2)
-        table = &kc_ops_avx2;
-#endif
-    return dtype == KC_F64 ? &table->f64 : &table->f32;
 }

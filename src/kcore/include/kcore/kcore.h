@@ -423,6 +423,95 @@ KC_API KC_MUST_CHECK kc_status kc_model_predict(kc_context *ctx, const kc_run *r
                                                 const kc_model *model, const kc_points *x,
                                                 int32_t break_ties, int32_t *out, kc_error *err);
 
+/* ---- Perceptrons -------------------------------------------------------------------------- */
+
+/* In augmented coordinates y = z (1, x), z = +1 or -1 by the class, a sample is a mistake of a
+ * where a.y <= margin. */
+typedef enum kc_perceptron_rule {
+    KC_RULE_SINGLE = 1, /* sample by sample: a += eta(k) y at each mistake */
+    KC_RULE_BATCH = 2   /* pass by pass: a += eta(k) sum of y over the mistakes */
+} kc_perceptron_rule;
+
+typedef struct kc_perceptron_settings {
+    size_t struct_size;    /* sizeof(kc_perceptron_settings) */
+    int32_t rule;          /* kc_perceptron_rule */
+    int32_t is_direct;     /* more than two classes: one weight vector each, trained together: a
+                              mistake adds y to its class and takes it from the best other one */
+    int32_t has_intercept; /* 0: x in place of (1, x) */
+    int32_t is_shuffled;   /* a new order for every pass */
+    double margin;         /* >= 0 */
+    double theta;          /* batch: converged where |eta(k) sum of y| < theta */
+    int64_t n_passes;      /* at the most */
+    const double *eta;     /* n_passes entries: eta(k) of pass k, > 0 */
+} kc_perceptron_settings;
+
+typedef struct kc_perceptron_data {
+    size_t struct_size; /* sizeof(kc_perceptron_data) */
+    const kc_points *x;
+    const int32_t *classes; /* n entries in 0 .. n_classes - 1 */
+    int32_t n_classes;
+    const double *weights; /* n entries >= 0 that multiply eta; NULL: all 1 */
+} kc_perceptron_data;
+
+/* One update, for a prediction by votes. */
+typedef struct kc_perceptron_update {
+    int64_t at; /* n_steps when it was made, counting its own sample */
+    int32_t sample;
+    int32_t raised;  /* the output that y was added to */
+    int32_t lowered; /* direct: the one it was taken from; else -1 */
+    double step;     /* what multiplied x, with its sign */
+} kc_perceptron_update;
+
+/* A perceptron while it learns.  The arrays are the caller's; learning goes on from what they hold.
+ */
+typedef struct kc_perceptron_state {
+    size_t struct_size;   /* sizeof(kc_perceptron_state) */
+    int32_t positive;     /* the class with z = +1, all others being -1; not used if direct */
+    double *weights;      /* n_outputs x n_cols: direct n_classes outputs, else 1 */
+    double *intercepts;   /* n_outputs */
+    double *late_weights; /* the same shapes, sums of n_steps times the update: with T = n_steps,
+                             ((T + 1) weights - late_weights) / T is the mean over all steps, if
+                             late_weights began as weights.  Single rule; NULL: not wanted */
+    double *late_intercepts;
+    int64_t n_steps;    /* samples looked at by the single rule */
+    int64_t n_updates;  /* mistakes corrected; batch: passes that moved a */
+    uint64_t random[4]; /* of the order: any start but four zeros */
+    int64_t *mistakes;  /* n_passes: mistakes of each pass */
+    double *criterion;  /* n_passes: sum of margin - a.y over them, a being that of the moment;
+                           batch with margin 0: the perceptron criterion J_p(a) */
+    kc_perceptron_update *log; /* room for n samples x n_passes; NULL: not wanted */
+    int64_t n_log;
+    int64_t n_done;       /* passes begun and ended */
+    int32_t is_converged; /* a whole pass without a mistake, or the step below theta */
+} kc_perceptron_state;
+
+/* Runs every problem of `states` until it converges, n_passes are done, or the time limit is
+ * reached (the state is then that of the last sample).  KC_ERR_CANCELLED where it was stopped: the
+ * arrays hold no meaning then. */
+KC_API KC_MUST_CHECK kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
+                                                 const kc_perceptron_settings *settings,
+                                                 const kc_perceptron_data *data,
+                                                 kc_perceptron_state *states, int32_t n_states,
+                                                 kc_error *err);
+
+/* out[i * n_outputs + k] = weights[k].x_i + intercepts[k], row by row the same bits. */
+KC_API KC_MUST_CHECK kc_status kc_linear_decision(kc_context *ctx, const kc_run *run,
+                                                  const kc_points *x, const double *weights,
+                                                  const double *intercepts, int32_t n_outputs,
+                                                  double *out, kc_error *err);
+
+/* What the convergence bound needs: max |x|^2, and min and count of y.a over the samples. */
+typedef struct kc_perceptron_margin {
+    double max_sq_norm; /* of x, without the 1 of the intercept */
+    double least;       /* min of z (a.x + intercept) */
+    int64_t n_mistakes; /* samples where that is <= 0 */
+} kc_perceptron_margin;
+KC_API KC_MUST_CHECK kc_status kc_perceptron_measure(kc_context *ctx, const kc_run *run,
+                                                     const kc_perceptron_data *data,
+                                                     int32_t positive, const double *weights,
+                                                     double intercept, kc_perceptron_margin *out,
+                                                     kc_error *err);
+
 #ifdef __cplusplus
 }
 #endif

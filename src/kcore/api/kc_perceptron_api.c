@@ -1,0 +1,108 @@
+/* The public functions of the linear perceptrons: check, run, release. */
+#include <math.h>
+
+#include "data/kc_points.h"
+#include "task/kc_linear.h"
+
+static kc_status check_settings(const kc_perceptron_settings *settings, kc_error *err)
+{
+    if (settings->struct_size != sizeof *settings)
+        return kc_fail(err, KC_ERR_ARG, "settings: struct_size is %zu, must be %zu",
+                       settings->struct_size, sizeof *settings);
+    if (settings->rule != KC_RULE_SINGLE && settings->rule != KC_RULE_BATCH)
+        return kc_fail(err, KC_ERR_ARG, "rule is %d, must be single or batch", settings->rule);
+    if (!(settings->margin >= 0.0 && isfinite(settings->margin)))
+        return kc_fail(err, KC_ERR_ARG, "margin is %g, must be finite and >= 0", settings->margin);
+    if (!(settings->theta >= 0.0))
+        return kc_fail(err, KC_ERR_ARG, "theta is %g, must be >= 0", settings->theta);
+    if (settings->n_passes < 1 || settings->eta == NULL)
+        return kc_fail(err, KC_ERR_ARG, "n_passes is %lld, must be at least 1, with eta for each",
+                       (long long)settings->n_passes);
+    for (int64_t k = 0; k < settings->n_passes; k++)
+        if (!(settings->eta[k] > 0.0 && isfinite(settings->eta[k])))
+            return kc_fail(err, KC_ERR_ARG, "eta(%lld) is %g, must be finite and > 0", (long long)k,
+                           settings->eta[k]);
+    return KC_OK;
+}
+
+static kc_status check_data(const kc_perceptron_data *data, kc_error *err)
+{
+    if (data->struct_size != sizeof *data)
+        return kc_fail(err, KC_ERR_ARG, "data: struct_size is %zu, must be %zu", data->struct_size,
+                       sizeof *data);
+    if (data->x == NULL || data->classes == NULL)
+        return kc_fail(err, KC_ERR_ARG, "x or classes is NULL");
+    if (data->n_classes < 2)
+        return kc_fail(err, KC_ERR_ARG, "there are %d classes, must be at least 2",
+                       data->n_classes);
+    for (int64_t i = 0; i < data->x->n_rows; i++) {
+        if (data->classes[i] < 0 || data->classes[i] >= data->n_classes)
+            return kc_fail(err, KC_ERR_ARG, "classes[%lld] is %d, must be 0 to %d", (long long)i,
+                           data->classes[i], data->n_classes - 1);
+        if (data->weights != NULL && !(data->weights[i] >= 0.0 && isfinite(data->weights[i])))
+            return kc_fail(err, KC_ERR_ARG, "sample_weight[%lld] is %g, must be finite and >= 0",
+                           (long long)i, data->weights[i]);
+    }
+    return KC_OK;
+}
+
+static kc_status check_states(const kc_perceptron_settings *settings,
+                              const kc_perceptron_state *states, int32_t n_states, kc_error *err)
+{
+    if (n_states < 1 || (settings->is_direct && n_states > 1))
+        return kc_fail(err, KC_ERR_ARG, "there are %d states, must be %s", n_states,
+                       settings->is_direct ? "1" : "at least 1");
+    for (int32_t k = 0; k < n_states; k++) {
+        const uint64_t *r = states[k].random;
+
+        if (states[k].struct_size != sizeof *states)
+            return kc_fail(err, KC_ERR_ARG, "states[%d]: struct_size is %zu, must be %zu", k,
+                           states[k].struct_size, sizeof *states);
+        if (states[k].weights == NULL || states[k].intercepts == NULL ||
+            states[k].mistakes == NULL || states[k].criterion == NULL ||
+            (states[k].late_weights == NULL) != (states[k].late_intercepts == NULL))
+            return kc_fail(err, KC_ERR_ARG, "states[%d]: an array is NULL", k);
+        if ((r[0] | r[1] | r[2] | r[3]) == 0)
+            return kc_fail(err, KC_ERR_ARG, "states[%d]: random is all zeros", k);
+    }
+    return KC_OK;
+}
+
+kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
+                            const kc_perceptron_settings *settings, const kc_perceptron_data *data,
+                            kc_perceptron_state *states, int32_t n_states, kc_error *err)
+{
+    kc_call call;
+
+    KC_TRY(check_settings(settings, err));
+    KC_TRY(check_data(data, err));
+    KC_TRY(check_states(settings, states, n_states, err));
+    KC_TRY(kc_call_begin(&call, ctx, run, "perceptron", err));
+    return kc_call_end(&call, kc_linear_learn(&call, settings, data, states, (size_t)n_states));
+}
+
+kc_status kc_linear_decision(kc_context *ctx, const kc_run *run, const kc_points *x,
+                             const double *weights, const double *intercepts, int32_t n_outputs,
+                             double *out, kc_error *err)
+{
+    kc_call call;
+
+    if (x == NULL || weights == NULL || intercepts == NULL || out == NULL || n_outputs < 1)
+        return kc_fail(err, KC_ERR_ARG, "x, weights, intercepts or out is NULL, or n_outputs < 1");
+    KC_TRY(kc_call_begin(&call, ctx, run, "decision", err));
+    return kc_call_end(&call,
+                       kc_linear_decide(&call, x, weights, intercepts, (size_t)n_outputs, out));
+}
+
+kc_status kc_perceptron_measure(kc_context *ctx, const kc_run *run, const kc_perceptron_data *data,
+                                int32_t positive, const double *weights, double intercept,
+                                kc_perceptron_margin *out, kc_error *err)
+{
+    kc_call call;
+
+    KC_TRY(check_data(data, err));
+    if (weights == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "weights or out is NULL");
+    KC_TRY(kc_call_begin(&call, ctx, run, "margin", err));
+    return kc_call_end(&call, kc_linear_measure(&call, data, positive, weights, intercept, out));
+}
