@@ -1,0 +1,354 @@
+"""Kernel evaluations against NumPy's matrix product and scikit-learn's pairwise kernels.
+
+Run by ``make bench-kernels``. Every case is timed side by side in this process, on the same arrays
+and with the same number of threads, and the results are compared entry by entry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import pairwise
+from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import datasets
+import machine
+from report import (
+    Goal,
+    default_path,
+    figure,
+    markdown_table,
+    milliseconds,
+    text_table,
+    write_json,
+)
+from timing import Times, interleave
+
+from kcore.kernels import RBF, Kernel, Linear, Polynomial
+
+C_PROGRAMS = ["bench_ops", "bench_exp", "bench_kernel"]
+KERNELS = ["rbf", "poly", "linear"]
+DIMS = [4, 20, 200, 784]
+KERNELS_OF_DIM = {20: KERNELS, 200: KERNELS}  # the others: RBF alone, unless --full
+THREADS = [1, 2]
+
+# Largest difference of two results that count as equal, relative to the largest entry.
+EQUAL = {"f32": 3e-5, "f64": 1e-11}
+
+
+@dataclass
+class Case:
+    """One piece of work, its times by contender, and how far results were apart."""
+
+    kernel: str
+    storage: str
+    dtype: str
+    n: int
+    d: int
+    threads: int
+    times: dict[str, Times] = field(default_factory=dict)
+    difference: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel}/{self.storage}/{self.dtype}/d{self.d}/t{self.threads}"
+
+    def ratio(self, slower: str, faster: str) -> float | None:
+        """Return how many times as long `slower` took, by the minima."""
+        if slower not in self.times or faster not in self.times:
+            return None
+        return self.times[slower].min / self.times[faster].min
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kernel": self.kernel,
+            "storage": self.storage,
+            "dtype": self.dtype,
+            "n": self.n,
+            "d": self.d,
+            "threads": self.threads,
+            "seconds": {name: times.as_json() for name, times in self.times.items()},
+            "max_abs_difference": self.difference,
+        }
+
+
+@contextmanager
+def threads_of_peers(n: int) -> Iterator[None]:
+    """Limit BLAS and OpenMP to n threads."""
+    with threadpool_limits(limits=n):
+        yield
+
+
+def kernel_pair(name: str, d: int) -> tuple[Kernel, Callable[..., np.ndarray]]:
+    """Return a kernel of kcore and scikit-learn's function of the same values."""
+    gamma = 1 / (2 * d)
+    if name == "linear":
+        return Linear(), pairwise.linear_kernel
+    if name == "rbf":
+        return RBF(gamma=gamma), lambda X, Z: pairwise.rbf_kernel(X, Z, gamma=gamma)
+    return (
+        Polynomial(degree=3, gamma=gamma, coef0=1.0),
+        lambda X, Z: pairwise.polynomial_kernel(X, Z, degree=3, gamma=gamma, coef0=1.0),
+    )
+
+
+def measure(case: Case, X: Any, Z: Any, seconds: float) -> Case:
+    """Fill in the times and differences of a case.
+
+    ``kcore`` and ``sklearn`` make their result; ``kcore out``, ``matmul out`` and ``kcore sym``
+    (K(X, X)) write into an array that is there already.
+    """
+    kernel, peer = kernel_pair(case.kernel, case.d)
+    dtype = np.float32 if case.dtype == "f32" else np.float64
+    out = np.empty((X.shape[0], Z.shape[0]), dtype)
+    n_jobs = case.threads
+    contenders: dict[str, Callable[[], Any]] = {
+        "kcore": lambda: kernel(X, Z, n_jobs=n_jobs),
+        "sklearn": lambda: peer(X, Z),
+        "kcore out": lambda: kernel(X, Z, out=out, n_jobs=n_jobs),
+        "kcore sym": lambda: kernel(X, out=out, n_jobs=n_jobs),
+    }
+    if case.storage == "dense":
+        contenders["matmul out"] = lambda: np.matmul(X, Z.T, out=out)
+    with threads_of_peers(n_jobs):
+        ours, theirs = contenders["kcore"](), contenders["sklearn"]()
+        case.difference["sklearn"] = largest_difference(ours, theirs)
+        if case.kernel == "linear" and case.storage == "dense":
+            case.difference["matmul"] = largest_difference(ours, contenders["matmul out"]())
+        scale = float(np.abs(theirs).max())
+        del ours, theirs
+        check_equal(case, scale)
+        case.times = interleave(contenders, seconds=seconds, min_rounds=4)
+    print(f"  {case.name}", file=sys.stderr, flush=True)
+    return case
+
+
+def largest_difference(a: np.ndarray, b: Any) -> float:
+    other = b.toarray() if hasattr(b, "toarray") else b
+    return float(np.abs(a - other).max())
+
+
+def check_equal(case: Case, scale: float) -> None:
+    for peer, difference in case.difference.items():
+        if not difference <= EQUAL[case.dtype] * scale:
+            raise SystemExit(f"{case.name}: differs from {peer} by {difference:.3g}")
+
+
+def dense_cases(
+    n: int, dims: list[int], kernels_of: dict[int, list[str]], seconds: float
+) -> Iterator[Case]:
+    for d in dims:
+        X, Z = datasets.gaussian(n, d, seed=1), datasets.gaussian(n, d, seed=2)
+        for dtype, kind in (("f32", np.float32), ("f64", np.float64)):
+            A, B = X.astype(kind), Z.astype(kind)
+            for kernel in kernels_of.get(d, ["rbf"]):
+                for threads in THREADS:
+                    case = Case(kernel, "dense", dtype, n, d, threads)
+                    yield measure(case, A, B, seconds)
+
+
+def sparse_cases(n: int, folder: Path | None, seconds: float) -> Iterator[Case]:
+    """Give CSR cases: rows of a9a where the data is at hand, else rows made up to its density."""
+    storage = "csr"
+    if datasets.has(folder, "a9a"):
+        assert folder is not None
+        whole, _ = datasets.read(folder, "a9a")
+        X, Z = whole[:n], whole[n : 2 * n]
+        storage = "csr a9a"
+    else:
+        X, Z = datasets.binary_rows(n, seed=1), datasets.binary_rows(n, seed=2)
+    for dtype, kind in (("f32", np.float32), ("f64", np.float64)):
+        A, B = X.astype(kind), Z.astype(kind)
+        for kernel in ("rbf", "linear"):
+            for threads in THREADS:
+                case = Case(kernel, storage, dtype, n, X.shape[1], threads)
+                yield measure(case, A, B, seconds)
+
+
+def latency(seconds: float) -> Case:
+    """Time one call on 10 x 10 points."""
+    X, Z = datasets.gaussian(10, 4, seed=1), datasets.gaussian(10, 4, seed=2)
+    case = Case("rbf", "dense", "f64", 10, 4, 1)
+    kernel, peer = kernel_pair("rbf", 4)
+    with threads_of_peers(1):
+        case.difference["sklearn"] = largest_difference(kernel(X, Z), peer(X, Z))
+        check_equal(case, 1.0)
+        case.times = interleave(
+            {"kcore": lambda: kernel(X, Z), "sklearn": lambda: peer(X, Z)},
+            seconds=seconds,
+            n_calls=50,
+        )
+    return case
+
+
+# ---- Goals ----------------------------------------------------------------------------------
+
+
+def goals_of(cases: list[Case]) -> Iterator[Goal]:
+    """Give every goal that the cases have figures for."""
+    by_name = {case.name: case for case in cases}
+    for case in cases:
+        if case.n == 10:
+            microseconds = 1e6 * case.times["kcore"].min
+            yield Goal("10 x 10 points, one call", microseconds, 10, "us", at_least=False)
+        elif case.kernel == "rbf":
+            yield from goals_of_case(case)
+            yield from goals_of_threads(case, by_name)
+
+
+def goals_of_case(case: Case) -> Iterator[Goal]:
+    f32 = case.dtype == "f32"
+    if case.storage == "dense" and case.d == 200 and case.threads == 1:
+        limit = 1.4 if f32 else 1.6
+        ratio = case.ratio("kcore out", "matmul out")
+        assert ratio is not None
+        yield Goal(f"{case.name}: K(X, Z) / matmul", ratio, limit, at_least=False)
+    if case.threads == 1:
+        ratio = case.ratio("kcore sym", "kcore out")
+        assert ratio is not None
+        yield Goal(f"{case.name}: K(X, X) / K(X, Z)", ratio, 0.65, at_least=False)
+    limits = {4: 3.0, 20: 3.0, 200: 2.0 if f32 else 1.2}
+    least = limits.get(case.d) if case.storage == "dense" else 8.0
+    ratio = case.ratio("sklearn", "kcore")
+    if least is not None and ratio is not None:
+        yield Goal(f"{case.name}: sklearn / kcore", ratio, least)
+
+
+def goals_of_threads(case: Case, by_name: dict[str, Case]) -> Iterator[Goal]:
+    """Give the gain of two threads where one needs 10 ms or more."""
+    if case.threads != 1:
+        return
+    other = by_name.get(case.name.removesuffix("t1") + "t2")
+    one = case.times["kcore out"].min
+    if other is not None and one >= 0.01:
+        gain = one / other.times["kcore out"].min
+        yield Goal(f"{case.name.removesuffix('/t1')}: one thread / two", gain, 1.7)
+
+
+# ---- Programs in C --------------------------------------------------------------------------
+
+
+def run_c_programs(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines that the C benchmarks print; none where they are not built."""
+    lines: list[dict[str, Any]] = []
+    for name in C_PROGRAMS:
+        program = folder / name
+        if not program.is_file():
+            print(f"{program}: not built, left out")
+            continue
+        run = subprocess.run([program], capture_output=True, text=True, check=True)
+        lines += [json.loads(line) for line in run.stdout.splitlines()]
+    return lines
+
+
+def c_table(lines: list[dict[str, Any]]) -> str:
+    rows = [
+        [
+            line["name"],
+            figure(line["ns_per_entry"]),
+            figure(line["median_ns_per_entry"]),
+            figure(line.get("ticks_per_entry")),
+            figure(line.get("gflops")),
+        ]
+        for line in lines
+        if "name" in line
+    ]
+    head = ["inner loops and blocks, one thread", "ns/entry", "median", "ticks/entry", "GFLOP/s"]
+    return text_table(head, rows)
+
+
+# ---- Output ---------------------------------------------------------------------------------
+
+CASE_HEAD = [
+    "case",
+    "kcore ms",
+    "median",
+    "sklearn ms",
+    "sklearn/kcore",
+    "kcore/matmul",
+    "sym/full",
+    "max diff",
+]
+
+
+def case_rows(cases: list[Case]) -> list[list[str]]:
+    return [
+        [
+            case.name,
+            milliseconds(case.times["kcore"].min),
+            milliseconds(case.times["kcore"].median),
+            milliseconds(case.times["sklearn"].min),
+            figure(case.ratio("sklearn", "kcore")),
+            figure(case.ratio("kcore out", "matmul out")),
+            figure(case.ratio("kcore sym", "kcore out")),
+            f"{case.difference['sklearn']:.1e}",
+        ]
+        for case in cases
+    ]
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--n", type=int, default=4000, help="samples on each side (4000)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each case (1)")
+    parser.add_argument("--dims", type=int, nargs="+", default=DIMS, help="numbers of features")
+    parser.add_argument("--full", action="store_true", help="all kernels with all --dims")
+    parser.add_argument("--data", help="folder of real data, for a9a (else KCORE_DATA)")
+    parser.add_argument("--output", type=Path, help="where to write the JSON result")
+    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
+    parser.add_argument(
+        "--programs",
+        type=Path,
+        default=machine.ROOT / "build" / "release" / "bench",
+        help="folder of the C benchmarks (build/release/bench)",
+    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = options()
+    table = markdown_table if args.markdown else text_table
+    about = machine.describe()
+    print(machine.summary(about))
+    print(
+        "\nMinima of interleaved repeats, milliseconds; where the machine has other work to do, "
+        "medians say more of it than of the code.\n"
+    )
+    cases = [latency(args.seconds)]
+    kernels_of = dict.fromkeys(args.dims, KERNELS) if args.full else KERNELS_OF_DIM
+    cases += dense_cases(args.n, args.dims, kernels_of, args.seconds)
+    cases += sparse_cases(args.n, datasets.data_folder(args.data), args.seconds)
+    print(table(CASE_HEAD, case_rows(cases)))
+    goals = list(goals_of(cases))
+    print("\n" + table(["goal", "found", "asked", ""], [goal.cells() for goal in goals]))
+    print(f"\n{sum(goal.is_met for goal in goals)} of {len(goals)} goals met\n")
+    lines = run_c_programs(args.programs)
+    if lines:
+        print(c_table(lines))
+    about["load_at_end"] = machine.load()
+    path = args.output or default_path("kernels", about["date"])
+    result = {
+        "benchmark": "kernels",
+        "about": about,
+        "cases": [case.as_json() for case in cases],
+        "goals": [goal.as_json() for goal in goals],
+        "programs": lines,
+    }
+    write_json(path, result)
+    print(f"\nwritten to {path}")
+
+
+if __name__ == "__main__":
+    main()
