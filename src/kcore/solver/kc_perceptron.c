@@ -291,8 +291,6 @@ static kc_status prepare(learner *l)
         l->order = kc_call_take(l->call, n, sizeof *l->order);
         if (l->order == NULL)
             return kc_fail_nomem(l->call->err);
-        for (size_t i = 0; i < n; i++)
-            l->order[i] = (int32_t)i;
     }
     if (settings->rule == KC_RULE_BATCH) {
         l->sum = kc_call_take(l->call, (size_t)l->n_outputs, (d + 1) * sizeof *l->sum);
@@ -305,9 +303,13 @@ static kc_status prepare(learner *l)
 static void run_pass(learner *l, int64_t pass)
 {
     const double eta = l->problem->settings->eta[pass];
+    const size_t n = l->problem->x->n;
 
-    if (l->order != NULL)
-        kc_rng_shuffle(&l->rng, l->order, l->problem->x->n);
+    if (l->order != NULL) { /* from scratch: passes may be made by several calls */
+        for (size_t i = 0; i < n; i++)
+            l->order[i] = (int32_t)i;
+        kc_rng_shuffle(&l->rng, l->order, n);
+    }
     if (l->problem->settings->rule == KC_RULE_BATCH)
         batch_pass(l, pass, eta);
     else if (l->n_outputs > 1)

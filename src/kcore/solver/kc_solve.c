@@ -4,8 +4,12 @@
  * on the machine. */
 #include <string.h>
 
+#include "solver/kc_block.h"
 #include "solver/kc_dual.h"
 #include "solver/kc_smo.h"
+
+/* Up to here, steps over all points cost less than blocks do. */
+#define PAIRS_POINTS 1000
 
 int64_t kc_dual_max_iter(const kc_dual *dual)
 {
@@ -26,7 +30,10 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     else
         memset(out->beta, 0, n_vars * sizeof *out->beta);
     KC_TRY(kc_dual_repair(dual, out->beta, call->err));
-    KC_TRY(kc_smo_solve(call, store, dual, out));
+    bool is_small = dual->method == KC_METHOD_PAIRS ||
+                    (dual->method == KC_METHOD_AUTO && dual->n_points <= PAIRS_POINTS);
+    KC_TRY(is_small ? kc_smo_solve(call, store, dual, out)
+                    : kc_block_solve(call, store, dual, out));
     kc_dual_certify(dual, out);
     return KC_OK;
 }

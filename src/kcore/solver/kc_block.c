@@ -1,0 +1,362 @@
+/* Block steps.  See kc_block.h.
+ *
+ * The solution is whole between two outer steps: an outer step that is stopped half-way leaves the
+ * one before it. */
+#include "solver/kc_block.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/kc_pairs.h"
+#include "solver/kc_subgram.h"
+#include "solver/kc_watch.h"
+#include "solver/kc_workset.h"
+
+/* Members of a working set: SIZE_PER_FREE per free variable and some, within bounds.  Below the
+ * number of free variables, every block undoes the work of the last. */
+#define SIZE_PER_FREE 1.5
+#define SIZE_EXTRA 128
+#define LEAST_SIZE ((size_t)1024)
+#define LEAST_SHARE 12 /* ... but no more than n / 12 */
+#define MOST_SIZE ((size_t)2048)
+#define MOST_SIZE_LARGE ((size_t)3072)
+#define LARGE_POINTS ((size_t)50000)
+#define UTMOST_SIZE ((size_t)4096) /* where nothing else helps */
+
+/* A block is solved to this share of the violation, and not below this share of tol. */
+#define INNER_SHARE 0.1
+#define INNER_TOL_SHARE 0.9
+#define INNER_STEPS_PER_MEMBER 100
+
+/* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
+#define STALL_STEPS 25
+#define STALL_SHARE 0.95
+
+typedef struct solver {
+    kc_call *call;
+    kc_store *store;
+    const kc_dual *dual;
+    double *grad, *next_grad; /* padded */
+    double *beta;
+    double *up[2], *low[2]; /* padded */
+    kc_front front;
+    kc_workset set;
+    kc_subgram sub;
+    size_t most_size;
+    kc_watch watch;
+    double least_violation; /* when the set last grew or the violation fell */
+    int32_t n_stalled;
+
+    /* Of the working set; padded. */
+    kc_pairs pairs;
+    double *inner; /* all arrays of pairs, one after the other */
+    double *old_coefficient;
+    int32_t *moved_points;
+    double *moved_delta;
+    uint8_t *moved_keep;
+
+    int64_t n_outer, n_visits;
+} solver;
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+static size_t find_most_size(size_t n)
+{
+    return kc_min(n >= LARGE_POINTS ? MOST_SIZE_LARGE : MOST_SIZE, n);
+}
+
+static void refresh(solver *s, size_t p)
+{
+    for (int32_t g = 0; g < s->dual->n_groups; g++) {
+        size_t v = (size_t)g * s->dual->n_points + p;
+        s->up[g][p] = kc_rise(s->dual->epsilon, s->beta[v], s->dual->hi[v]);
+        s->low[g][p] = kc_fall(s->dual->epsilon, s->beta[v], s->dual->lo[v]);
+    }
+}
+
+static double coefficient(const solver *s, size_t p)
+{
+    return s->dual->n_groups == 2 ? s->beta[p] + s->beta[s->dual->n_points + p] : s->beta[p];
+}
+
+static kc_status take_arrays(solver *s)
+{
+    const kc_dual *dual = s->dual;
+    size_t n_padded = kc_round_up(dual->n_points, KC_SMO_PAD);
+    size_t n_groups = (size_t)dual->n_groups;
+    size_t most = kc_round_up(kc_min(UTMOST_SIZE, dual->n_points), KC_SMO_PAD);
+    double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_groups), sizeof *arrays);
+
+    s->inner = kc_call_take(s->call, most * (2 + 5 * n_groups), sizeof *s->inner);
+    s->old_coefficient = kc_call_take(s->call, most, sizeof *s->old_coefficient);
+    s->moved_points = kc_call_take(s->call, most, sizeof *s->moved_points);
+    s->moved_delta = kc_call_take(s->call, most, sizeof *s->moved_delta);
+    s->moved_keep = kc_call_take(s->call, most, sizeof *s->moved_keep);
+    if (!arrays || !s->inner || !s->old_coefficient || !s->moved_points || !s->moved_delta ||
+        !s->moved_keep)
+        return kc_fail_nomem(s->call->err);
+    s->grad = arrays;
+    s->next_grad = arrays + n_padded;
+    for (size_t g = 0; g < n_groups; g++) {
+        s->up[g] = arrays + n_padded * (2 + 2 * g);
+        s->low[g] = arrays + n_padded * (3 + 2 * g);
+    }
+    for (size_t p = dual->n_points; p < n_padded; p++) {
+        s->grad[p] = s->next_grad[p] = 0;
+        for (size_t g = 0; g < n_groups; g++) {
+            s->up[g][p] = -HUGE_VAL;
+            s->low[g][p] = HUGE_VAL;
+        }
+    }
+    return KC_OK;
+}
+
+static kc_status start(solver *s)
+{
+    const kc_dual *dual = s->dual;
+    size_t n = dual->n_points;
+
+    KC_TRY(take_arrays(s));
+    KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
+    KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, kc_min(UTMOST_SIZE, n), &s->sub));
+    KC_TRY(kc_dual_gradient(s->call, s->store, dual, s->beta, s->grad));
+    s->front = (kc_front){.n = n, .n_groups = dual->n_groups};
+    for (size_t p = 0; p < n; p++) {
+        refresh(s, p);
+        s->front.n_sv += coefficient(s, p) != 0;
+    }
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        s->front.up[g] = s->up[g];
+        s->front.low[g] = s->low[g];
+    }
+    s->most_size = find_most_size(n);
+    s->watch = kc_watch_start(dual, s->store);
+    s->least_violation = HUGE_VAL;
+    s->pairs.objective = kc_dual_objective(dual, s->beta, s->grad);
+    return KC_OK;
+}
+
+/* ---- One outer step, part by part ---------------------------------------------------------- */
+
+/* The peaks of the groups; returns the largest violation. */
+static double look(solver *s)
+{
+    double violation = -HUGE_VAL;
+
+    s->front.grad = s->grad;
+    for (int32_t g = 0; g < s->dual->n_groups; g++) {
+        kc_peak *peak = &s->front.peak[g];
+        *peak = kc_smo_ops_chosen()->scan(s->grad, s->up[g], s->low[g],
+                                          kc_round_up(s->dual->n_points, KC_SMO_PAD));
+        double here = peak->max_up - peak->min_low;
+        violation = here > violation || isnan(here) ? here : violation;
+    }
+    return violation;
+}
+
+static size_t choose_size(solver *s, double violation)
+{
+    size_t n = s->dual->n_points;
+    size_t least = kc_min(LEAST_SIZE, n / LEAST_SHARE);
+    size_t size = (size_t)(SIZE_PER_FREE * (double)s->set.n_free) + SIZE_EXTRA;
+
+    if (violation < STALL_SHARE * s->least_violation) {
+        s->least_violation = violation;
+        s->n_stalled = 0;
+    } else if (++s->n_stalled >= STALL_STEPS) {
+        s->most_size = kc_min(kc_min(2 * s->most_size, UTMOST_SIZE), n);
+        s->least_violation = violation;
+        s->n_stalled = 0;
+    }
+    return kc_min(kc_round_up(kc_min(kc_max(size, least), s->most_size), 16), s->most_size);
+}
+
+/* Copies of everything that belongs to the members, in the order of their slots. */
+static void load_block(solver *s)
+{
+    const kc_dual *dual = s->dual;
+    kc_pairs *pairs = &s->pairs;
+    size_t w = s->sub.n_slots;
+    size_t stride = kc_round_up(w, KC_SMO_PAD);
+    double *next = s->inner;
+    size_t bytes = kc_dtype_bytes(s->sub.dtype);
+    double *lo[2] = {NULL, NULL};
+    double *hi[2] = {NULL, NULL};
+
+    *pairs = (kc_pairs){.n = w,
+                        .n_groups = dual->n_groups,
+                        .epsilon = dual->epsilon,
+                        .dtype = s->sub.dtype,
+                        .gram = s->sub.values,
+                        .ld = s->sub.ld,
+                        .n_steps = pairs->n_steps,
+                        .objective = pairs->objective};
+    pairs->grad = next;
+    pairs->diag = next += stride;
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        pairs->beta[g] = next += stride;
+        pairs->lo[g] = lo[g] = next += stride;
+        pairs->hi[g] = hi[g] = next += stride;
+        pairs->up[g] = next += stride;
+        pairs->low[g] = next += stride;
+    }
+    for (size_t k = 0; k < w; k++) {
+        size_t p = (size_t)s->sub.position_of[k];
+        pairs->grad[k] = s->grad[p];
+        memcpy((char *)pairs->diag + k * bytes,
+               (const char *)s->sub.values + k * (s->sub.ld + 1) * bytes, bytes);
+        for (int32_t g = 0; g < dual->n_groups; g++) {
+            size_t v = (size_t)g * dual->n_points + p;
+            pairs->beta[g][k] = s->beta[v];
+            lo[g][k] = dual->lo[v];
+            hi[g][k] = dual->hi[v];
+        }
+        s->old_coefficient[k] = coefficient(s, p);
+    }
+    kc_pairs_start(pairs);
+}
+
+static double inner_coefficient(const kc_pairs *pairs, size_t k)
+{
+    return pairs->n_groups == 2 ? pairs->beta[0][k] + pairs->beta[1][k] : pairs->beta[0][k];
+}
+
+/* A row is wanted again while its variable is free: it will move again. */
+static kc_keep find_keep(const kc_pairs *pairs, size_t k)
+{
+    for (int32_t g = 0; g < pairs->n_groups; g++)
+        if (kc_is_free(pairs->epsilon, pairs->beta[g][k], pairs->lo[g][k], pairs->hi[g][k]))
+            return KC_KEEP_HIGH;
+    return KC_KEEP_NOT;
+}
+
+/* The gradient after the block, into next_grad. */
+static kc_status apply_block(solver *s)
+{
+    const kc_pairs *pairs = &s->pairs;
+    kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta, .keep = s->moved_keep};
+
+    for (size_t k = 0; k < pairs->n; k++) {
+        double delta = inner_coefficient(pairs, k) - s->old_coefficient[k];
+        if (delta == 0)
+            continue;
+        s->moved_points[moved.n] =
+            (int32_t)kc_cols_point(&s->dual->cols, (size_t)s->sub.position_of[k]);
+        s->moved_delta[moved.n] = delta;
+        s->moved_keep[moved.n++] = (uint8_t)find_keep(pairs, k);
+    }
+    s->n_visits += (int64_t)moved.n;
+    return kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+}
+
+/* Takes over what the block found, now that its gradient is known. */
+static void store_block(solver *s)
+{
+    const kc_pairs *pairs = &s->pairs;
+    double *grad = s->grad;
+
+    s->grad = s->next_grad;
+    s->next_grad = grad;
+    for (size_t k = 0; k < pairs->n; k++) {
+        size_t p = (size_t)s->sub.position_of[k];
+        for (int32_t g = 0; g < pairs->n_groups; g++)
+            s->beta[(size_t)g * s->dual->n_points + p] = pairs->beta[g][k];
+        s->front.n_sv += coefficient(s, p) != 0;
+        s->front.n_sv -= s->old_coefficient[k] != 0;
+        refresh(s, p);
+    }
+}
+
+static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool *has_moved)
+{
+    double tol = fmax(INNER_TOL_SHARE * s->dual->tol, INNER_SHARE * violation);
+    kc_stop inner_stop;
+
+    load_block(s);
+    int64_t before = s->pairs.n_steps;
+    int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
+    int64_t left = max_iter - before;
+    KC_TRY(kc_pairs_run(s->call, &s->pairs, tol, left < limit ? left : limit, &inner_stop));
+    *has_moved = s->pairs.n_steps > before;
+    KC_TRY(apply_block(s));
+    store_block(s);
+    return KC_OK;
+}
+
+static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_moved)
+{
+    kc_workset_look(&s->set, &s->front);
+    size_t size = choose_size(s, violation);
+    kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
+    KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members,
+                             kc_max(size, s->set.n_members)));
+    KC_TRY(solve_block(s, violation, max_iter, has_moved));
+    s->n_outer++;
+    return KC_OK;
+}
+
+/* ---- The driver ---------------------------------------------------------------------------- */
+
+static void tell(solver *s, double violation)
+{
+    s->call->progress.n_iter = s->pairs.n_steps;
+    s->call->progress.objective = s->pairs.objective;
+    s->call->progress.violation = violation;
+}
+
+static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop)
+{
+    tell(s, violation);
+    if (violation < s->dual->tol)
+        *stop = KC_STOP_CONVERGED;
+    else if (!isfinite(violation))
+        *stop = KC_STOP_STALLED;
+    else if (s->pairs.n_steps >= max_iter)
+        *stop = KC_STOP_MAX_ITER;
+    else
+        return kc_stop_of(kc_call_poll(s->call), stop) ||
+               kc_watch_look(&s->watch, s->beta, s->grad, violation, stop);
+    return true;
+}
+
+static kc_status run(solver *s, kc_stop *stop)
+{
+    int64_t max_iter = kc_dual_max_iter(s->dual);
+
+    for (;;) {
+        double violation = look(s);
+        bool has_moved = false;
+        if (is_over(s, violation, max_iter, stop))
+            return KC_OK;
+        kc_status status = step(s, violation, max_iter, &has_moved);
+        if (kc_stop_of(status, stop))
+            return KC_OK;
+        KC_TRY(status);
+        if (!has_moved) {
+            *stop = KC_STOP_STALLED;
+            return KC_OK;
+        }
+        if (kc_watch_stretch(&s->watch, s->beta, s->grad))
+            for (size_t p = 0; p < s->dual->n_points; p++)
+                refresh(s, p);
+    }
+}
+
+kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+{
+    kc_arena_point point = kc_arena_mark(call->arena);
+    solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
+    kc_status status = start(&s);
+
+    if (status == KC_OK)
+        status = run(&s, &out->stop);
+    if (status == KC_OK) {
+        memcpy(out->grad, s.grad, dual->n_points * sizeof *out->grad);
+        out->n_iter = s.pairs.n_steps;
+        out->n_outer = s.n_outer;
+        out->n_row_visits = s.n_visits;
+    }
+    kc_subgram_free(call->ctx, &s.sub);
+    kc_arena_release(call->arena, point);
+    return status;
+}

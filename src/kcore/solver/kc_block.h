@@ -1,0 +1,15 @@
+/* The solver for larger problems: pair steps inside working sets.
+ *
+ * An outer step chooses some hundred positions (solver/kc_workset.c), solves the problem in their
+ * variables alone by pair steps on their own small matrix, and then updates the gradient with the
+ * whole rows of those that moved.  Whole rows are thus computed about once per support vector, in
+ * batches, and never for positions that only looked promising. */
+#ifndef KC_BLOCK_H
+#define KC_BLOCK_H
+
+#include "solver/kc_dual.h"
+
+/* As kc_dual_solve, from a feasible out->beta; does not certify. */
+kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+
+#endif

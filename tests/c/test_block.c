@@ -1,0 +1,329 @@
+/* Block steps: audited from the definition, compared with pair steps over all points, and equal to
+ * the bit whatever the threads and the cache. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kc_test.h"
+#include "ref_qp.h"
+#include "solver/kc_block.h"
+
+static kc_context *ctx;
+
+/* ---- On given matrices --------------------------------------------------------------------- */
+
+typedef struct result {
+    kc_status status;
+    kc_solution solution;
+} result;
+
+static result solve_given(const ref_problem *p, kc_dual dual, kc_dtype dtype)
+{
+    result r = {0};
+    kc_call call;
+    kc_store *store = NULL;
+
+    r.solution.beta = malloc(2 * p->n * sizeof(double));
+    r.solution.grad = malloc(p->n * sizeof(double));
+    r.status = kc_call_begin(&call, ctx, NULL, "solve", NULL);
+    if (r.status == KC_OK) {
+        r.status = kc_store_create_given(&call, dtype, dtype == KC_F64 ? (void *)p->k : p->k32,
+                                         p->n, p->n, &store);
+        if (r.status == KC_OK)
+            r.status = kc_dual_solve(&call, store, &dual, &r.solution);
+        kc_store_free(ctx, store);
+        r.status = kc_call_end(&call, r.status);
+    }
+    return r;
+}
+
+static void drop(result *r)
+{
+    free(r->solution.beta);
+    free(r->solution.grad);
+}
+
+static void check_solution(const ref_problem *p, const result *r, double tol)
+{
+    const kc_solution *s = &r->solution;
+    ref_audit audit = ref_check(p, s);
+    double noise = 1e-11 * (1 + audit.beta_weight);
+
+    CHECK(r->status == KC_OK);
+    CHECK(s->stop == KC_STOP_CONVERGED);
+    CHECK(audit.out_of_box == 0);
+    CHECK(audit.off_sum < 1e-12);
+    CHECK(audit.off_grad < noise);
+    CHECK(audit.violation < tol + noise);
+    CHECK_NEAR(s->primal, audit.primal, 1e-12 * audit.scale + 10 * noise * audit.beta_weight);
+    CHECK_NEAR(s->dual, audit.dual, 1e-12 * audit.scale + 10 * noise * audit.beta_weight);
+}
+
+static void compare_with_pairs(ref_matrix matrix, kc_dtype dtype, size_t most, int n_rounds)
+{
+    kc_rng rng = kc_rng_seed(200 + (uint64_t)matrix + 10 * (uint64_t)dtype);
+    /* Duplicates that overlap have no unique solution and a slow way to any. */
+    double tol = dtype == KC_F32 ? 1e-4 : matrix == REF_DUPLICATES ? 1e-5 : 1e-6;
+
+    for (int round = 0; round < n_rounds; round++)
+        for (int form = 0; form < REF_FORMS; form++) {
+            size_t n = 2 + kc_rng_below(&rng, most - 1);
+            double c = pow(10, 3 * kc_rng_uniform(&rng) - 1);
+            ref_problem p = ref_random(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
+            kc_dual dual = ref_dual(&p, tol);
+            dual.seed = (uint64_t)round;
+            dual.method = KC_METHOD_BLOCK;
+            if (round % 2 == 1)
+                dual.start = p.start;
+            result block = solve_given(&p, dual, dtype);
+            check_solution(&p, &block, tol);
+            dual.method = KC_METHOD_PAIRS;
+            result pairs = solve_given(&p, dual, dtype);
+            CHECK_NEAR(block.solution.dual, pairs.solution.dual,
+                       tol * (1e-2 + ref_check(&p, &pairs.solution).scale));
+            drop(&block);
+            drop(&pairs);
+            ref_free(&p);
+        }
+}
+
+static void blocks_and_pairs_find_the_same_optimum(void)
+{
+    compare_with_pairs(REF_RBF, KC_F64, 60, 20);
+    compare_with_pairs(REF_RBF, KC_F64, 600, 4);
+    compare_with_pairs(REF_RBF, KC_F32, 300, 5);
+    compare_with_pairs(REF_LINEAR, KC_F64, 60, 10);
+    compare_with_pairs(REF_DUPLICATES, KC_F64, 100, 5);
+}
+
+/* ---- On computed rows ---------------------------------------------------------------------- */
+
+typedef struct sample {
+    size_t n, d;
+    double *x, *t, *lo, *hi;
+} sample;
+
+/* Two noisy classes sorted by class, or a regression. */
+static sample make_sample(size_t n, size_t d, bool is_regression, double c)
+{
+    kc_rng rng = kc_rng_seed(n * 31 + d);
+    sample s = {n, d, malloc(n * d * 8), malloc(n * 8), malloc(n * 8), malloc(n * 8)};
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_positive = i >= n / 2;
+        for (size_t k = 0; k < d; k++)
+            s.x[i * d + k] = 4 * kc_rng_uniform(&rng) - 2 + (k == 0 && is_positive ? 0.8 : 0);
+        s.t[i] = is_regression ? sin(3 * s.x[i * d]) + 0.3 * kc_rng_uniform(&rng)
+                               : (is_positive ? 1 : -1);
+        s.lo[i] = is_regression || !is_positive ? -c : 0;
+        s.hi[i] = is_regression || is_positive ? c : 0;
+    }
+    return s;
+}
+
+static void free_sample(sample *s)
+{
+    free(s->x);
+    free(s->t);
+    free(s->lo);
+    free(s->hi);
+}
+
+typedef struct setting {
+    int32_t n_threads;
+    size_t n_cached_rows;
+    kc_dtype dtype;
+    double epsilon;
+    kc_method method;
+    bool is_split; /* two runs: the points between are left out */
+} setting;
+
+static kc_dual pose(const sample *s, const setting *set)
+{
+    kc_dual dual = {
+        .cols = {.span = {{0, s->n}}, .n_spans = 1},
+        .n_points = s->n,
+        .n_groups = 1,
+        .epsilon = set->epsilon,
+        .t = s->t,
+        .lo = s->lo,
+        .hi = s->hi,
+        .tol = 1e-3,
+        .seed = 5,
+        .method = set->method,
+    };
+
+    if (set->is_split) {
+        /* The first and last third: the arrays are taken from the ends of the sample's. */
+        size_t third = s->n / 3;
+        dual.cols = (kc_cols){.span = {{0, third}, {s->n - third, s->n}}, .n_spans = 2};
+        dual.n_points = 2 * third;
+    }
+    return dual;
+}
+
+static kc_status solve_in_store(kc_call *call, const sample *s, const setting *set,
+                                const kc_kernel *kernel, const kc_packed *packed, kc_solution *out,
+                                kc_store_counters *count)
+{
+    size_t third = s->n / 3;
+    size_t segments[4] = {0, third, s->n - third, s->n};
+    size_t row_bytes = kc_round_up(s->n * kc_dtype_bytes(set->dtype), KC_ALIGN);
+    kc_store_config config = {.kernel = kernel,
+                              .points = packed,
+                              .cache_bytes = set->n_cached_rows * (row_bytes + KC_ALIGN),
+                              .segments = segments,
+                              .n_segments = 3};
+    kc_store *store = NULL;
+    kc_dual dual = pose(s, set);
+    double *t = malloc(s->n * 8), *lo = malloc(s->n * 8), *hi = malloc(s->n * 8);
+    kc_status status = kc_store_create(call, &config, &store);
+
+    for (size_t p = 0; p < dual.n_points; p++) {
+        size_t point = kc_cols_point(&dual.cols, p);
+        t[p] = s->t[point];
+        lo[p] = s->lo[point];
+        hi[p] = s->hi[point];
+    }
+    dual.t = t;
+    dual.lo = lo;
+    dual.hi = hi;
+    if (status == KC_OK)
+        status = kc_dual_solve(call, store, &dual, out);
+    if (status == KC_OK) {
+        *count = kc_store_count(store);
+        CHECK(count->bytes_used <= config.cache_bytes);
+    }
+    kc_store_free(ctx, store);
+    free(t);
+    free(lo);
+    free(hi);
+    return status;
+}
+
+static result solve_computed(const sample *s, const setting *set, kc_store_counters *count)
+{
+    kc_kernel_node node = {.op = KC_RBF, .gamma = 0.5};
+    kc_points view = {.storage = KC_DENSE,
+                      .dtype = KC_F64,
+                      .n_rows = (int64_t)s->n,
+                      .n_cols = (int64_t)s->d,
+                      .values = s->x,
+                      .row_stride = (int64_t)(s->d * 8),
+                      .col_stride = 8};
+    kc_run run = {.struct_size = sizeof run, .n_threads = set->n_threads};
+    result r = {0};
+    kc_kernel *kernel = NULL;
+    kc_packed packed = {0};
+    kc_call call;
+
+    r.solution.beta = calloc(s->n, sizeof(double));
+    r.solution.grad = calloc(s->n, sizeof(double));
+    r.status = kc_call_begin(&call, ctx, &run, "solve", NULL);
+    if (r.status == KC_OK) {
+        r.status = kc_kernel_create(ctx, &node, 1, &kernel, NULL);
+        if (r.status == KC_OK)
+            r.status = kc_packed_create(&call, &view, set->dtype, &packed);
+        if (r.status == KC_OK)
+            r.status = solve_in_store(&call, s, set, kernel, &packed, &r.solution, count);
+        kc_packed_free(ctx, &packed);
+        kc_kernel_free(ctx, kernel);
+        r.status = kc_call_end(&call, r.status);
+    }
+    return r;
+}
+
+static bool are_equal(const sample *s, const result *a, const result *b)
+{
+    return memcmp(a->solution.beta, b->solution.beta, s->n * 8) == 0 &&
+           memcmp(a->solution.grad, b->solution.grad, s->n * 8) == 0 &&
+           a->solution.n_iter == b->solution.n_iter && a->solution.primal == b->solution.primal &&
+           a->solution.intercept[0] == b->solution.intercept[0];
+}
+
+static void check_equal_bits(const sample *s, setting base)
+{
+    static const size_t rows[] = {2, 3, 17, 200, 100000};
+    kc_store_counters count = {0};
+    result first = solve_computed(s, &base, &count);
+
+    CHECK(first.status == KC_OK);
+    CHECK(first.solution.stop == KC_STOP_CONVERGED);
+    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
+        setting set = base;
+        set.n_threads = n_threads;
+        set.n_cached_rows = rows[n_threads];
+        result other = solve_computed(s, &set, &count);
+        CHECK(other.status == KC_OK);
+        CHECK(are_equal(s, &first, &other));
+        drop(&other);
+    }
+    drop(&first);
+}
+
+static void bits_do_not_depend_on_threads_or_cache(void)
+{
+    sample classes = make_sample(1500, 20, false, 10);
+    sample values = make_sample(1200, 3, true, 10);
+
+    check_equal_bits(
+        &classes,
+        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK});
+    check_equal_bits(&classes, (setting){.n_threads = 1,
+                                         .n_cached_rows = 2,
+                                         .dtype = KC_F32,
+                                         .method = KC_METHOD_BLOCK,
+                                         .is_split = true});
+    check_equal_bits(&values, (setting){.n_threads = 1,
+                                        .n_cached_rows = 2,
+                                        .dtype = KC_F64,
+                                        .epsilon = 0.1,
+                                        .method = KC_METHOD_BLOCK});
+    free_sample(&classes);
+    free_sample(&values);
+}
+
+static void pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix(void)
+{
+    sample classes = make_sample(300, 5, false, 10);
+    setting base = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_PAIRS};
+
+    check_equal_bits(&classes, base);
+    base.is_split = true;
+    base.dtype = KC_F64;
+    check_equal_bits(&classes, base);
+    free_sample(&classes);
+}
+
+static void blocks_agree_with_pairs_on_computed_rows(void)
+{
+    sample classes = make_sample(1500, 10, false, 100);
+    setting set = {.n_threads = 2, .n_cached_rows = 1000, .dtype = KC_F64};
+    kc_store_counters count = {0};
+
+    set.method = KC_METHOD_BLOCK;
+    result block = solve_computed(&classes, &set, &count);
+    CHECK(block.solution.stop == KC_STOP_CONVERGED);
+    CHECK(block.solution.violation < 1e-3);
+    CHECK(block.solution.n_outer > 1);
+    CHECK(count.rows_computed + count.rows_hit == block.solution.n_row_visits);
+    CHECK(count.rows_hit > 0);
+    set.method = KC_METHOD_PAIRS;
+    result pairs = solve_computed(&classes, &set, &count);
+    CHECK_NEAR(block.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
+    CHECK_NEAR(block.solution.intercept[0], pairs.solution.intercept[0], 2e-3);
+    drop(&block);
+    drop(&pairs);
+    free_sample(&classes);
+}
+
+int main(void)
+{
+    if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
+        return 1;
+    RUN(blocks_and_pairs_find_the_same_optimum);
+    RUN(bits_do_not_depend_on_threads_or_cache);
+    RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
+    RUN(blocks_agree_with_pairs_on_computed_rows);
+    kc_context_free(ctx);
+    return kc_test_end();
+}
