@@ -2,6 +2,7 @@
 
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -156,33 +157,38 @@ def long_work():
     return X, np.empty((4000, 4000), np.float32)
 
 
-def interrupt_after(seconds, sent):
-    def kill():
-        time.sleep(seconds)
+def seconds_to_stop(call, after):
+    """Send this process SIGINT `after` seconds into the call; return how long it still ran."""
+    sent = []
+
+    def interrupt():
+        time.sleep(after)
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
-    thread = threading.Thread(target=kill)
+    thread = threading.Thread(target=interrupt)
     thread.start()
-    return thread
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    waited = time.perf_counter() - sent[0]
+    thread.join()
+    return waited
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
     "kernel", [Laplacian(0.01), Laplacian(0.01) * Laplacian(0.02) + Laplacian(0.03)], ids=repr
 )
-@pytest.mark.parametrize("seconds", [0.05, 0.3])
-def test_ctrl_c_stops_a_gram_matrix_and_leaves_all_usable(kernel, n_jobs, seconds, long_work):
+def test_ctrl_c_stops_a_gram_matrix_and_leaves_all_usable(kernel, n_jobs, long_work):
     X, out = long_work
     expected = kernel(X[:40, :50])
-    sent = []
-    thread = interrupt_after(seconds, sent)
-    with pytest.raises(KeyboardInterrupt):
-        kernel(X, out=out, n_jobs=n_jobs)
-    waited = time.perf_counter() - sent[0]
-    thread.join()
-    assert waited <= 0.150
-    assert_same_bits(kernel(X[:40, :50], n_jobs=n_jobs), expected)
+    waited = []
+    for after in (0.05, 0.2, 0.4):
+        waited.append(seconds_to_stop(lambda: kernel(X, X[::-1], out=out, n_jobs=n_jobs), after))
+        assert_same_bits(kernel(X[:40, :50], n_jobs=n_jobs), expected)
+    # The median, since a busy machine may leave any one thread waiting for its turn.
+    assert statistics.median(waited) <= 0.150
+    assert max(waited) <= 1
 
 
 def test_what_a_signal_handler_raises_is_raised(long_work):
@@ -199,8 +205,8 @@ def test_what_a_signal_handler_raises_is_raised(long_work):
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         start = time.perf_counter()
         with pytest.raises(TooLongError):
-            Laplacian(0.01)(X, out=out)
-        assert time.perf_counter() - start <= 0.350
+            Laplacian(0.01)(X, X[::-1], out=out)
+        assert time.perf_counter() - start <= 1.2
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
