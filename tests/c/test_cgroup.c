@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kc_cpu.h"
+#include "base/kc_os.h"
 #include "kc_test.h"
 
 static char root[] = "cgroup_XXXXXX";
@@ -141,6 +143,28 @@ static void the_group_that_the_mount_shows_is_taken_off(void)
     CHECK(kc_cgroup_cpus(root) == 4);
 }
 
+static void a_group_above_the_namespace_is_not_followed(void)
+{
+    clear_tree();
+    write_file(MOUNTS, V2);
+    write_file(GROUPS, "0::/../other\n");
+    write_file("/other/cpu.max", "100000 100000\n");
+    write_file("/cg2/cpu.max", "300000 100000\n");
+    CHECK(kc_cgroup_cpus(root) == 3);
+}
+
+static void the_usable_cpus_are_bounded_by_quota_and_by_affinity(void)
+{
+    clear_tree();
+    CHECK(kc_cpus_under(root) == kc_os_cpus());
+    write_file(MOUNTS, V2);
+    write_file(GROUPS, "0::/a\n");
+    write_file("/cg2/a/cpu.max", "100000 100000\n");
+    CHECK(kc_cpus_under(root) == 1);
+    write_file("/cg2/a/cpu.max", "99900000 100000\n");
+    CHECK(kc_cpus_under(root) == kc_os_cpus());
+}
+
 static void controllers_are_compared_as_whole_words(void)
 {
     clear_tree();
@@ -191,6 +215,8 @@ int main(void)
     RUN(the_least_quota_on_the_way_up_counts);
     RUN(both_versions_side_by_side_are_asked);
     RUN(the_group_that_the_mount_shows_is_taken_off);
+    RUN(a_group_above_the_namespace_is_not_followed);
+    RUN(the_usable_cpus_are_bounded_by_quota_and_by_affinity);
     RUN(controllers_are_compared_as_whole_words);
     RUN(damaged_and_endless_lines_do_no_harm);
     clear_tree();

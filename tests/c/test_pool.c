@@ -156,10 +156,53 @@ static void threads_are_joined_when_the_context_is_freed(void)
     }
 }
 
+typedef struct roll {
+    pthread_mutex_t mutex;
+    int n_runs;
+    bool has_doubles;
+    pthread_t threads[3];
+} roll;
+
+static void sign_roll(void *data, int32_t worker)
+{
+    roll *r = data;
+
+    (void)worker;
+    pthread_mutex_lock(&r->mutex);
+    for (int i = 0; i < r->n_runs; i++)
+        r->has_doubles |= pthread_equal(r->threads[i], pthread_self());
+    if (r->n_runs < 3)
+        r->threads[r->n_runs++] = pthread_self();
+    pthread_mutex_unlock(&r->mutex);
+}
+
+static void a_thread_takes_part_in_a_round_once(void)
+{
+    kc_context *ctx = make_context(4, NULL);
+
+    for (int32_t i = 0; i < 30; i++) {
+        kc_pool *pool = kc_pool_borrow(ctx, 3);
+        roll r = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+        REQUIRE(pool != NULL);
+        CHECK(kc_pool_borrow(ctx, 3) == NULL);
+        kc_pool_open(pool, 1 + i % 3, sign_roll, &r); /* it has three */
+        pause_for(0.002);
+        kc_pool_close(pool);
+        while (!kc_pool_wait(pool, 0.01))
+            continue;
+        kc_pool_return(ctx);
+        CHECK(r.n_runs <= 1 + i % 3);
+        CHECK(!r.has_doubles);
+    }
+    kc_context_free(ctx);
+}
+
 int main(void)
 {
+    RUN(workers_leave_signals_alone_and_compute_like_the_caller); /* first: no mask touched yet */
+    RUN(a_thread_takes_part_in_a_round_once);
     RUN(the_largest_pool_works);
-    RUN(workers_leave_signals_alone_and_compute_like_the_caller);
     RUN(a_failed_allocation_of_the_pool_means_working_alone);
     RUN(threads_are_joined_when_the_context_is_freed);
     RUN(where_no_thread_can_be_started_the_caller_does_it_all);

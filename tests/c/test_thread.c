@@ -259,10 +259,13 @@ static void a_token_set_before_the_loop_lets_no_chunk_run(void)
         kc_run run = {.struct_size = sizeof run, .n_threads = n_threads, .cancel = cancel};
         tally *t = calloc(1, sizeof *t);
 
-        kc_cancel_set(cancel);
-        CHECK(count_to(ctx, &run, 100, t, NULL) == KC_ERR_CANCELLED);
+        for (int i = 0; i < 300; i++) { /* workers still awake from the last loop are quick */
+            CHECK(counts_right(ctx, n_threads, 100));
+            kc_cancel_set(cancel);
+            CHECK(count_to(ctx, &run, 100, t, NULL) == KC_ERR_CANCELLED);
+            kc_cancel_clear(cancel);
+        }
         CHECK(count_runs(t) == 0);
-        kc_cancel_clear(cancel);
         CHECK(count_to(ctx, &run, 100, t, NULL) == KC_OK);
         CHECK(ran_each_once(t, 100));
         free(t);
@@ -384,6 +387,39 @@ static void the_caller_is_asked_while_it_waits_for_the_others(void)
     kc_context_free(ctx);
 }
 
+/* The caller's chunk ends when a worker has begun the other, which takes 1 ms. */
+static void leave_the_caller_waiting_shortly(void *data, size_t chunk, int32_t worker)
+{
+    atomic_bool *has_begun = data;
+
+    (void)chunk;
+    if (worker != 0) {
+        atomic_store(has_begun, true);
+        usleep(1000);
+    }
+    while (!atomic_load(has_begun))
+        usleep(50);
+}
+
+static void the_last_worker_wakes_the_caller(void)
+{
+    kc_context *ctx = make_context(2, NULL);
+    int n_quick = 0;
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "wake", NULL) == KC_OK);
+    for (int i = 0; i < 100; i++) {
+        atomic_bool has_begun = false;
+        double start = kc_clock();
+
+        CHECK(kc_parallel_for(&call, 2, leave_the_caller_waiting_shortly, &has_begun) == KC_OK);
+        n_quick += kc_clock() - start < 0.004;
+    }
+    CHECK(n_quick >= 40); /* where nobody wakes it, it sleeps for 5 ms */
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    kc_context_free(ctx);
+}
+
 static void poll_until_stopped(void *data, size_t chunk, int32_t worker)
 {
     kc_call *call = data;
@@ -451,6 +487,7 @@ int main(void)
     RUN(the_callback_comes_often_on_the_callers_thread_with_growing_progress);
     RUN(a_callback_that_says_stop_is_obeyed);
     RUN(the_caller_is_asked_while_it_waits_for_the_others);
+    RUN(the_last_worker_wakes_the_caller);
     RUN(a_long_chunk_that_polls_by_itself_is_stopped_on_any_thread);
     RUN(a_fraction_declared_unknown_is_left_alone);
     return kc_test_end();

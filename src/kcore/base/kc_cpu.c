@@ -9,12 +9,17 @@
 #include "base/kc_cgroup.h"
 #include "base/kc_os.h"
 
-int32_t kc_usable_cpus(void)
+int32_t kc_cpus_under(const char *root)
 {
     int32_t cpus = kc_os_cpus();
-    int32_t quota = kc_cgroup_cpus("");
+    int32_t quota = kc_cgroup_cpus(root);
 
     return quota > 0 && quota < cpus ? quota : cpus;
+}
+
+int32_t kc_usable_cpus(void)
+{
+    return kc_cpus_under("");
 }
 
 int32_t kc_parse_threads(const char *text)

@@ -6,6 +6,10 @@
 
 #define KC_MAX_THREADS 256
 
+/* CPUs of the affinity mask, but no more than the quota of the control groups that the files under
+ * `root` tell of ("": the system's own, as in kc_usable_cpus). */
+int32_t kc_cpus_under(const char *root);
+
 /* The number that KCORE_NUM_THREADS, else OMP_NUM_THREADS, else the usable CPUs give: 1 ..
  * KC_MAX_THREADS. */
 int32_t kc_default_threads(void);
