@@ -65,6 +65,14 @@ def build_faults(core: Path) -> Iterator[str]:
             yield f"{path} is not listed in {core / 'meson.build'}"
 
 
+def package_faults(package: Path) -> Iterator[str]:
+    """Say which files of the Python package would not be installed."""
+    build = (package / "meson.build").read_text(encoding="utf-8")
+    for path in sorted([*package.glob("*.py"), *package.glob("*.pyi")]):
+        if f"'{path.name}'" not in build:
+            yield f"{path} is not listed in {package / 'meson.build'}"
+
+
 def self_test() -> None:
     """Plant one fault of each kind and see that it is found, and nothing else."""
     files = {
@@ -91,13 +99,20 @@ def self_test() -> None:
         assert found == {str(core / name) for name in wrong}, found
         assert len(list(binding_faults(core))) == 1
         assert [line.split()[0] for line in build_faults(core)] == [str(core / "base/kc_good.c")]
+        (core / "forgotten.py").touch()
+        assert [line.split()[0] for line in package_faults(core)] == [str(core / "forgotten.py")]
 
 
 def main() -> int:
     """Check the tree; the number of faults is the exit status."""
     self_test()
-    core = ROOT / "src" / "kcore"
-    faults = [*layer_faults(core), *build_faults(core), *binding_faults(ROOT / "python" / "kcore")]
+    core, package = ROOT / "src" / "kcore", ROOT / "python" / "kcore"
+    faults = [
+        *layer_faults(core),
+        *build_faults(core),
+        *binding_faults(package),
+        *package_faults(package),
+    ]
     print(*faults, sep="\n")
     return min(len(faults), 1)
 
