@@ -247,9 +247,9 @@ static void the_callback_is_asked_every_20_ms_and_told_the_state(void)
     REQUIRE(kc_call_begin(&call, ctx, &run, "fit", NULL) == KC_OK);
     call.progress.n_iter = 17;
     call.progress.objective = -2.5;
-    while (kc_clock() - call.start < 0.15)
+    while (l.n_asked < 4 && kc_clock() - call.start < 10)
         CHECK(kc_call_poll(&call) == KC_OK);
-    CHECK(l.n_asked >= 2 && l.n_asked <= 7);
+    CHECK(l.n_asked == 4);
     CHECK(l.first - call.start >= 0.02 && l.shortest >= 0.0199);
     CHECK(l.progress.n_iter == 17 && l.progress.objective == -2.5);
     CHECK(strcmp(l.progress.phase, "fit") == 0);
