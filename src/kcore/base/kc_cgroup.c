@@ -1,11 +1,12 @@
-/* CPU quotas of Linux control groups, versions 1 and 2, which may be mounted side by side.
+/* Limits of CPU time and memory of Linux control groups, versions 1 and 2, which may be mounted
+ * side by side.
  *
  * /proc/self/mountinfo says where the hierarchies are mounted and which of their groups is seen at
  * the mount point; /proc/self/cgroup says which group the process is in.  A container may limit any
- * group on the way up, so that each is asked and the least quota counts.
+ * group on the way up, so that each is asked and the least counts.
  *
  * Files are read with open and read into buffers on the stack, since there is no context here to
- * allocate from.  Whatever cannot be read or understood means: no quota. */
+ * allocate from.  Whatever cannot be read or understood means: no limit. */
 #include "base/kc_cgroup.h"
 
 #include <fcntl.h>
@@ -17,9 +18,10 @@
 #define PATH_BYTES 4096
 #define LINE_BYTES 4096
 
-/* One hierarchy: version 1 with the cpu controller, or version 2. */
+/* One hierarchy: version 1 with the controller, or version 2. */
 typedef struct hierarchy {
     bool is_v2;
+    const char *controller; /* "cpu" or "memory" */
     char mount[PATH_BYTES]; /* the mount point */
     char root[PATH_BYTES];  /* the group that is seen there */
 } hierarchy;
@@ -153,9 +155,9 @@ static bool find_mount(const char *root, hierarchy *out)
             dash++;
         if (dash + 3 >= n)
             continue;
-        is_found = out->is_v2
-                       ? strcmp(words[dash + 1], "cgroup2") == 0
-                       : strcmp(words[dash + 1], "cgroup") == 0 && list_has(words[dash + 3], "cpu");
+        is_found = out->is_v2 ? strcmp(words[dash + 1], "cgroup2") == 0
+                              : strcmp(words[dash + 1], "cgroup") == 0 &&
+                                    list_has(words[dash + 3], out->controller);
         if (is_found) {
             snprintf(out->root, sizeof out->root, "%s", words[3]);
             snprintf(out->mount, sizeof out->mount, "%s", words[4]);
@@ -166,7 +168,7 @@ static bool find_mount(const char *root, hierarchy *out)
 }
 
 /* The process's group in the hierarchy: the path of the line "number:controllers:path". */
-static bool find_group(const char *root, bool is_v2, char group[PATH_BYTES])
+static bool find_group(const char *root, const hierarchy *at, char group[PATH_BYTES])
 {
     char line[LINE_BYTES];
     bool is_found = false;
@@ -182,7 +184,7 @@ static bool find_group(const char *root, bool is_v2, char group[PATH_BYTES])
             continue;
         *path++ = '\0';
         controllers++;
-        is_found = is_v2 ? controllers[0] == '\0' : list_has(controllers, "cpu");
+        is_found = at->is_v2 ? controllers[0] == '\0' : list_has(controllers, at->controller);
         if (is_found)
             snprintf(group, PATH_BYTES, "%s", path);
     }
@@ -219,19 +221,57 @@ static double read_quota(const char *root, bool is_v2, const char *folder)
                                                                     : INFINITY;
 }
 
-static double least_quota(const char *root, bool is_v2)
+/* A number that follows a name at the beginning of a line, such as "MemAvailable:  123 kB"; NaN
+ * where there is none. */
+static double read_field(const char *root, const char *path, const char *name)
 {
-    hierarchy at = {.is_v2 = is_v2};
+    char line[LINE_BYTES];
+    double value = NAN;
+    reader in;
+
+    if (!open_file(&in, root, path))
+        return value;
+    while (isnan(value) && read_line(&in, line)) {
+        char *words[4];
+
+        if (split_words(line, words, 4) < 2 || strcmp(words[0], name) != 0)
+            continue;
+        value = 0;
+        for (const char *at = words[1]; *at >= '0' && *at <= '9'; at++)
+            value = 10 * value + (*at - '0');
+    }
+    close(in.file);
+    return value;
+}
+
+/* What one group leaves: its limit less its use, or infinity.  File pages that have not been read
+ * for a while count as use but are given back at once. */
+static double read_memory_left(const char *root, bool is_v2, const char *folder)
+{
+    char path[2 * PATH_BYTES + 16];
+    double limit, use, idle;
+
+    read_numbers(root, folder, is_v2 ? "memory.max" : "memory.limit_in_bytes", &limit, 1, INFINITY);
+    read_numbers(root, folder, is_v2 ? "memory.current" : "memory.usage_in_bytes", &use, 1, 0);
+    snprintf(path, sizeof path, "%s/memory.stat", folder);
+    idle = read_field(root, path, is_v2 ? "inactive_file" : "total_inactive_file");
+    return fmax(0, limit - use + (isnan(idle) ? 0 : fmin(idle, use)));
+}
+
+/* The least value of `read` over the process's group and those above it. */
+static double least_above(const char *root, hierarchy at,
+                          double (*read)(const char *root, bool is_v2, const char *folder))
+{
     char group[PATH_BYTES];
     char folder[2 * PATH_BYTES];
     double least = INFINITY;
 
-    if (!find_mount(root, &at) || !find_group(root, is_v2, group))
+    if (!find_mount(root, &at) || !find_group(root, &at, group))
         return least;
     snprintf(folder, sizeof folder, "%s%s", at.mount, strip_root(group, at.root));
     for (size_t n = strlen(folder), top = strlen(at.mount); n >= top;) {
         folder[n] = '\0';
-        least = fmin(least, read_quota(root, is_v2, folder));
+        least = fmin(least, read(root, at.is_v2, folder));
         do {
             if (n-- == 0)
                 return least;
@@ -242,9 +282,26 @@ static double least_quota(const char *root, bool is_v2)
 
 int32_t kc_cgroup_cpus(const char *root)
 {
-    double least = fmin(least_quota(root, false), least_quota(root, true));
+    double v1 = least_above(root, (hierarchy){.controller = "cpu"}, read_quota);
+    double v2 = least_above(root, (hierarchy){.is_v2 = true}, read_quota);
+    double least = fmin(v1, v2);
 
     if (!isfinite(least))
         return 0;
     return (int32_t)fmin(fmax(ceil(least), 1), 1 << 20);
+}
+
+double kc_cgroup_memory(const char *root)
+{
+    double v1 = least_above(root, (hierarchy){.controller = "memory"}, read_memory_left);
+    double v2 = least_above(root, (hierarchy){.is_v2 = true}, read_memory_left);
+
+    return fmin(v1, v2);
+}
+
+double kc_machine_memory(const char *root)
+{
+    double kilobytes = read_field(root, "/proc/meminfo", "MemAvailable:");
+
+    return isnan(kilobytes) ? INFINITY : 1024 * kilobytes;
 }

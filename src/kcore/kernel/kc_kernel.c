@@ -140,6 +140,12 @@ kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel)
     return kernel->definiteness;
 }
 
+const kc_kernel_node *kc_kernel_expression(const kc_kernel *kernel, size_t *n_nodes)
+{
+    *n_nodes = kernel->n_nodes;
+    return kernel->nodes;
+}
+
 kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                           kc_error *err)
 {

@@ -9,6 +9,9 @@
 #include "base/kc_call.h"
 #include "data/kc_packed.h"
 
+/* The expression in postfix order: enough to make an equal kernel, or to know a special one. */
+const kc_kernel_node *kc_kernel_expression(const kc_kernel *kernel, size_t *n_nodes);
+
 /* Whether the kernel takes such points, and both sides fit together: storage, columns. */
 kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                           kc_error *err);

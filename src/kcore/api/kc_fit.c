@@ -1,0 +1,72 @@
+/* kc_svm_fit: check, train, hand over what came of it. */
+#include <string.h>
+
+#include "api/kc_settings.h"
+#include "base/kc_context.h"
+#include "data/kc_points.h"
+#include "task/kc_task.h"
+
+int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_classes)
+{
+    const bool has_classes = settings->type == KC_C_SVC || settings->type == KC_NU_SVC;
+
+    return (int64_t)kc_problem_count(settings->multiclass, has_classes ? n_classes : 0);
+}
+
+static kc_status read_data(const kc_svm_data *from, kc_svm_data *out, kc_error *err)
+{
+    if (from == NULL)
+        return kc_fail(err, KC_ERR_ARG, "data is NULL");
+    KC_TRY(kc_struct_read(out, sizeof *out, from, "data", err));
+    if (out->x == NULL)
+        return kc_fail(err, KC_ERR_ARG, "data.x is NULL");
+    return kc_points_check(out->x, err);
+}
+
+/* Certificates are written at the end, as far as the caller's struct goes. */
+static kc_status check_info(const kc_fit_info *info, const kc_fit_info *problems, kc_error *err)
+{
+    if (info == NULL && problems != NULL)
+        return kc_fail(err, KC_ERR_ARG, "problems without info: its struct_size is needed");
+    if (info != NULL &&
+        (info->struct_size < sizeof info->struct_size || info->struct_size > 16 * sizeof *info))
+        return kc_fail(err, KC_ERR_ARG, "info.struct_size is %zu, must be sizeof: %zu here",
+                       info->struct_size, sizeof *info);
+    return KC_OK;
+}
+
+static void write_info(const kc_fit_info *from, kc_fit_info *to)
+{
+    const size_t struct_size = to->struct_size;
+
+    memset(to, 0, struct_size);
+    memcpy(to, from, kc_min(struct_size, sizeof *from));
+    memcpy(to, &struct_size, sizeof struct_size);
+}
+
+kc_status kc_svm_fit(kc_context *ctx, const kc_run *run, const kc_svm_settings *settings,
+                     const kc_kernel *kernel, const kc_svm_data *data, kc_model **out,
+                     kc_fit_info *info, kc_fit_info *problems, kc_error *err)
+{
+    kc_svm_settings checked;
+    kc_svm_data input;
+    kc_train_info train_info = {.each = problems};
+    kc_model *model = NULL;
+    kc_call call;
+    kc_status status;
+
+    if (out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "out is NULL");
+    KC_TRY(kc_settings_read(settings, &checked, err));
+    KC_TRY(read_data(data, &input, err));
+    KC_TRY(check_info(info, problems, err));
+    train_info.each_bytes = info != NULL ? info->struct_size : 0;
+    KC_TRY(kc_call_begin(&call, ctx, run, "fit", err));
+    status = kc_train(&call, &checked, kernel, &input, &model, &train_info);
+    if (status == KC_OK) {
+        *out = model;
+        if (info != NULL)
+            write_info(&train_info.total, info);
+    }
+    return kc_call_end(&call, status);
+}

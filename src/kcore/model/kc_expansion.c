@@ -1,0 +1,147 @@
+/* Making expansions, and their weights where the kernel is linear. */
+#include "model/kc_expansion.h"
+
+#include <string.h>
+
+#include "base/kc_alloc.h"
+
+/* Weights of sparse points are dense: not where they would take more than this. */
+#define WEIGHTS_BYTES ((size_t)64 << 20)
+
+/* The next piece of *at gets a copy of an array. */
+static const void *copy_array(char **at, const void *from, size_t n_bytes)
+{
+    void *to = *at;
+
+    if (n_bytes > 0)
+        memcpy(to, from, n_bytes);
+    *at += kc_round_up(n_bytes, KC_ALIGN);
+    return to;
+}
+
+/* All arrays in one block; their sizes cannot overflow, for `from` holds as much. */
+static kc_status copy_arrays(kc_call *call, const kc_expansion *from, kc_expansion *out)
+{
+    const size_t n_coef = from->n_rows * from->n * sizeof *from->coef;
+    const size_t n_intercepts = from->n_outputs * sizeof *from->intercepts;
+    const size_t n_bounds = (from->n_segments + 1) * sizeof *from->bounds;
+    const size_t n_output_of = from->n_segments * from->n_rows * sizeof *from->output_of;
+    const size_t n_columns = from->kernel == NULL ? from->n * sizeof *from->columns : 0;
+    char *at = kc_alloc(call->ctx, 1,
+                        n_coef + n_intercepts + n_bounds + n_output_of + n_columns + 5 * KC_ALIGN);
+
+    if (at == NULL)
+        return kc_fail_nomem(call->err);
+    out->owned[0] = at;
+    out->coef = copy_array(&at, from->coef, n_coef);
+    out->intercepts = copy_array(&at, from->intercepts, n_intercepts);
+    out->bounds = copy_array(&at, from->bounds, n_bounds);
+    out->output_of = copy_array(&at, from->output_of, n_output_of);
+    out->columns = copy_array(&at, from->columns, n_columns);
+    return KC_OK;
+}
+
+static kc_status copy_kernel(kc_call *call, const kc_expansion *from, kc_expansion *out)
+{
+    size_t n_nodes;
+    const kc_kernel_node *nodes = kc_kernel_expression(from->kernel, &n_nodes);
+    kc_kernel *kernel = NULL;
+
+    KC_TRY(kc_kernel_create(call->ctx, nodes, n_nodes, &kernel, call->err));
+    out->kernel = out->owned[1] = kernel;
+    return KC_OK;
+}
+
+bool kc_expansion_is_linear(const kc_expansion *f)
+{
+    size_t n_nodes = 0;
+
+    return f->kernel != NULL && kc_kernel_expression(f->kernel, &n_nodes)->op == KC_LINEAR &&
+           n_nodes == 1;
+}
+
+/* Whether w.x is less work than the sum over the points, and worth its memory. */
+static bool pays_to_collapse(const kc_expansion *f)
+{
+    const double bytes = (double)f->n_outputs * (double)f->n_cols * sizeof(double);
+
+    return kc_expansion_is_linear(f) && f->n_outputs <= f->n &&
+           (!f->points.is_sparse || bytes <= (double)WEIGHTS_BYTES);
+}
+
+static kc_status collapse(kc_call *call, kc_expansion *f)
+{
+    double *weights = kc_alloc(call->ctx, f->n_outputs, f->n_cols * sizeof *weights);
+
+    if (weights == NULL)
+        return kc_fail_nomem(call->err);
+    f->weights = f->owned[2] = weights;
+    kc_expansion_weights(f, weights);
+    return KC_OK;
+}
+
+kc_status kc_expansion_create(kc_call *call, kc_expansion *from, kc_expansion *out)
+{
+    kc_status status;
+
+    *out = *from;
+    out->weights = NULL;
+    memset(out->owned, 0, sizeof out->owned);
+    status = copy_arrays(call, from, out);
+    if (status == KC_OK && from->kernel != NULL)
+        status = copy_kernel(call, from, out);
+    if (status == KC_OK && pays_to_collapse(out))
+        status = collapse(call, out);
+    if (status == KC_OK) {
+        from->points = (kc_packed){.dtype = from->dtype};
+        return KC_OK;
+    }
+    out->points = (kc_packed){.dtype = from->dtype}; /* still the caller's */
+    kc_expansion_free(call->ctx, out);
+    return status;
+}
+
+void kc_expansion_free(kc_context *ctx, kc_expansion *f)
+{
+    kc_free(ctx, f->owned[0]);
+    kc_kernel_free(ctx, f->owned[1]);
+    kc_free(ctx, f->owned[2]);
+    kc_packed_free(ctx, &f->points);
+    *f = (kc_expansion){.dtype = f->dtype};
+}
+
+/* ---- Weights ------------------------------------------------------------------------------ */
+
+/* w += a x_i */
+static void add_point(const kc_packed *points, size_t i, double a, double *w)
+{
+    const size_t width = kc_panel_width(points->dtype);
+    const size_t first = i / width * width * points->d + i % width;
+
+    if (points->is_sparse) {
+        for (int64_t k = points->indptr[i]; k < points->indptr[i + 1]; k++)
+            w[points->cols[k]] += a * kc_number_at(points->vals, (size_t)k, points->dtype);
+        return;
+    }
+    for (size_t t = 0; t < points->d; t++)
+        w[t] += a * kc_number_at(points->panels, first + t * width, points->dtype);
+}
+
+void kc_expansion_weights(const kc_expansion *f, double *w)
+{
+    memset(w, 0, f->n_outputs * f->n_cols * sizeof *w);
+    for (size_t s = 0; s < f->n_segments; s++)
+        for (size_t r = 0; r < f->n_rows; r++) {
+            double *to = w + (size_t)f->output_of[s * f->n_rows + r] * f->n_cols;
+
+            for (size_t i = f->bounds[s]; i < f->bounds[s + 1]; i++)
+                if (f->coef[r * f->n + i] != 0)
+                    add_point(&f->points, i, f->coef[r * f->n + i], to);
+        }
+}
+
+void kc_expansion_point(const kc_expansion *f, size_t i, double *out)
+{
+    memset(out, 0, f->n_cols * sizeof *out);
+    add_point(&f->points, i, 1, out);
+}

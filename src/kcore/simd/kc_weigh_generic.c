@@ -1,0 +1,17 @@
+/* Portable: vectors of 16 bytes; two rows of coefficients at once. */
+#define KC_VEC_BYTES 16
+#define KC_WEIGH_ROWS 2
+#include "simd/kc_vec.h"
+#include "simd/kc_weigh_ops.h"
+
+#define KC_T float
+#define KC_SUFFIX f32
+#include "simd/kc_weigh_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+
+#define KC_T double
+#define KC_SUFFIX f64
+#include "simd/kc_weigh_body.inc"
+
+const kc_weigh_ops kc_weigh_ops_generic = {.f32 = weigh_f32, .f64 = weigh_f64};

@@ -1,0 +1,62 @@
+/* The five formulations: each says what dual problem a set of samples asks for, and what function
+ * its solution is.
+ *
+ *     build   samples, settings  ->  t, boxes, groups, start of a kc_dual
+ *     read    kc_solution        ->  coefficients, intercept, certificate */
+#ifndef KC_FORM_H
+#define KC_FORM_H
+
+#include "base/kc_call.h"
+#include "solver/kc_dual.h"
+
+/* The samples of one problem, by position. */
+typedef struct kc_form_input {
+    const kc_svm_settings *settings;
+    kc_cols cols;
+    size_t n;
+    const double *y; /* +-1, or targets; one-class: NULL */
+    const double *weights;
+    const double *start; /* coefficients, or NULL */
+    double max_diag;     /* largest K(x, x) of the store */
+    const char *name;    /* how messages begin: "classes 0 and 3: ", or "" */
+} kc_form_input;
+
+/* f(x) = sum of coef_p K(x_p, x) + intercept. */
+typedef struct kc_form_output {
+    double *coef; /* n, the caller's */
+    double intercept;
+    kc_fit_info *info; /* certificate and counts; what costs is filled by others */
+} kc_form_output;
+
+typedef struct kc_form {
+    /* Arrays of the dual are taken from the call's arena. */
+    kc_status (*build)(kc_call *call, const kc_form_input *in, kc_dual *dual);
+    /* Errors are of problems that have no model: see KC_ERR_NOT_SEPARABLE and those after it. */
+    kc_status (*read)(kc_call *call, const kc_form_input *in, const kc_dual *dual,
+                      const kc_solution *solution, kc_form_output *out);
+} kc_form;
+
+extern const kc_form kc_form_csvc, kc_form_nusvc, kc_form_eps_svr, kc_form_nu_svr,
+    kc_form_one_class;
+
+/* By kc_svm_type. */
+const kc_form *kc_form_of(int32_t type);
+
+/* ---- Shared by the formulations ----------------------------------------------------------- */
+
+/* Room for t, lo, hi and, where the input has one, a start of n_groups * n. */
+typedef struct kc_form_arrays {
+    double *t, *lo, *hi, *start;
+} kc_form_arrays;
+kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_groups,
+                       kc_form_arrays *out, kc_dual *dual);
+
+/* Coefficients = sums over the groups, times `scale`; certificate and counts likewise. */
+void kc_form_finish(const kc_form_input *in, const kc_dual *dual, const kc_solution *solution,
+                    double scale, kc_form_output *out);
+
+/* Whether two hulls meet: the distance of their nearest points, 2 |w| / sum |b|, is nothing beside
+ * the size of the samples in feature space. */
+bool kc_form_hulls_meet(const kc_form_input *in, const kc_dual *dual, const kc_solution *solution);
+
+#endif

@@ -1,0 +1,406 @@
+/* A fit, from samples to a model: sort, pack, open one store, solve every problem over it, keep the
+ * samples that carry a coefficient. */
+#include <math.h>
+#include <string.h>
+
+#include "base/kc_clock.h"
+#include "base/kc_context.h"
+#include "base/kc_memory.h"
+#include "task/kc_form.h"
+#include "task/kc_matrix.h"
+#include "task/kc_precision.h"
+#include "task/kc_problems.h"
+#include "task/kc_task.h"
+
+/* A whole Gram matrix up to this size is taken without asking how much memory there is. */
+#define CACHE_UNASKED ((size_t)64 << 20)
+
+typedef struct training {
+    const kc_svm_settings *settings;
+    const kc_kernel *kernel; /* NULL: a matrix is given */
+    const kc_svm_data *data;
+    kc_samples samples;
+    kc_packed points; /* by place; empty where a matrix is given */
+    kc_matrix matrix; /* ... and this one otherwise */
+    kc_store *store;
+    double max_diag;
+    size_t n_problems, n_coef_rows;
+    double *coef; /* n_coef_rows * n */
+    double *intercepts;
+    size_t peak_before, peak_bytes;
+    kc_train_info *info;
+} training;
+
+/* ---- Samples ------------------------------------------------------------------------------ */
+
+/* What the rows are made of, in the caller's order, in the precision that is asked for or needed.
+ */
+static kc_status pack_samples(kc_call *call, training *t, kc_packed *out)
+{
+    const kc_points *x = t->data->x;
+    const bool is_small = t->samples.n <= KC_PRECISION_SMALL;
+    const int32_t precision = t->settings->precision;
+    const double load = kc_precision_load(t->settings, &t->samples);
+
+    if (precision == KC_PRECISION_F32)
+        return kc_packed_create(call, x, KC_F32, out);
+    if (precision == KC_PRECISION_AUTO && !is_small && isfinite(load)) {
+        kc_error *err = call->err;
+
+        /* Values that f32 cannot hold are no error: f64 is tried next, and speaks. */
+        call->err = NULL;
+        kc_status status = kc_packed_create(call, x, KC_F32, out);
+        call->err = err;
+        if (status == KC_OK && !kc_precision_needs_f64(t->settings, t->kernel, out, load))
+            return KC_OK;
+        kc_packed_free(call->ctx, out);
+    }
+    return kc_packed_create(call, x, KC_F64, out);
+}
+
+/* Packed and sorted by class.  Points in order already stay as they are, and may then borrow from
+ * the caller's arrays. */
+static kc_status take_samples(kc_call *call, training *t)
+{
+    kc_packed packed = {.dtype = KC_F64};
+    kc_status status;
+
+    KC_TRY(kc_kernel_check(t->kernel, t->data->x, t->data->x, call->err));
+    KC_TRY(pack_samples(call, t, &packed));
+    if (t->samples.is_identity) {
+        t->points = packed;
+        return KC_OK;
+    }
+    status = kc_packed_take(call, &packed, t->samples.order, t->samples.n, &t->points);
+    kc_packed_free(call->ctx, &packed);
+    return status;
+}
+
+static kc_status take_matrix(kc_call *call, training *t)
+{
+    kc_dtype dtype = t->data->x->dtype;
+
+    if (t->settings->precision != KC_PRECISION_AUTO)
+        dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
+    else if (isinf(t->settings->C))
+        dtype = KC_F64;
+    return kc_matrix_create(call, t->data->x, &t->samples, dtype, &t->matrix);
+}
+
+static kc_status check_start(const training *t, kc_error *err)
+{
+    const double *start = t->data->start;
+
+    for (size_t i = 0; start != NULL && i < t->n_coef_rows * t->samples.n_all; i++)
+        if (!isfinite(start[i]))
+            return kc_fail(err, KC_ERR_NONFINITE, "start has %g at row %zu, sample %zu", start[i],
+                           i / t->samples.n_all, i % t->samples.n_all);
+    return KC_OK;
+}
+
+/* ---- Store -------------------------------------------------------------------------------- */
+
+/* The whole Gram matrix if it fits in a quarter of the memory there is, else that quarter; room for
+ * two rows in any case. */
+static size_t choose_cache_bytes(const kc_call *call, const training *t)
+{
+    const double row_bytes =
+        (double)t->samples.n * (double)kc_dtype_bytes(t->points.dtype) + 2 * KC_ALIGN;
+    const double whole = row_bytes * (double)t->samples.n;
+    double available;
+
+    if (t->settings->cache_bytes > 0)
+        return (size_t)t->settings->cache_bytes;
+    if (whole <= (double)CACHE_UNASKED)
+        return (size_t)fmax(whole, 2 * row_bytes);
+    available = kc_memory_available(call->ctx) / 4;
+    return (size_t)fmax(fmin(whole, available), 2 * row_bytes);
+}
+
+static kc_status open_store(kc_call *call, training *t)
+{
+    const kc_store_config config = {
+        .kernel = t->kernel,
+        .points = &t->points,
+        .segments = t->samples.bounds,
+        .n_segments = t->samples.n_segments,
+        .cache_bytes = t->kernel != NULL ? choose_cache_bytes(call, t) : 0,
+    };
+    const size_t n = t->samples.n;
+
+    KC_TRY(t->kernel != NULL ? kc_store_create(call, &config, &t->store)
+                             : kc_store_create_given(call, t->matrix.dtype, t->matrix.values, n,
+                                                     t->matrix.ld, &t->store));
+    for (size_t i = 0; i < n; i++)
+        t->max_diag =
+            fmax(t->max_diag, kc_number_at(kc_store_diag(t->store), i, kc_store_dtype(t->store)));
+    return KC_OK;
+}
+
+static kc_status prepare(kc_call *call, training *t)
+{
+    KC_TRY(kc_samples_sort(call, t->settings, t->data, &t->samples));
+    t->n_problems = kc_problem_count(t->settings->multiclass, t->samples.n_classes);
+    t->n_coef_rows = kc_coef_rows(t->settings->multiclass, t->samples.n_classes);
+    KC_TRY(check_start(t, call->err));
+    KC_TRY(t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t));
+    t->coef = kc_call_take(call, t->n_coef_rows, t->samples.n * sizeof *t->coef);
+    t->intercepts = kc_call_take(call, t->n_problems, sizeof *t->intercepts);
+    if (t->coef == NULL || t->intercepts == NULL)
+        return kc_fail_nomem(call->err);
+    return open_store(call, t);
+}
+
+/* ---- Problems ----------------------------------------------------------------------------- */
+
+/* What a problem says of its samples, by position. */
+static kc_status gather_input(kc_call *call, const training *t, const kc_problem *problem,
+                              kc_form_input *out)
+{
+    double *y = kc_call_take(call, problem->n, sizeof *y);
+    double *weights = kc_call_take(call, problem->n, sizeof *weights);
+    double *start = t->data->start != NULL ? kc_call_take(call, problem->n, sizeof *start) : NULL;
+
+    if (y == NULL || weights == NULL || (t->data->start != NULL && start == NULL))
+        return kc_fail_nomem(call->err);
+    if (t->samples.targets != NULL)
+        kc_problem_gather(problem, t->samples.targets, y);
+    else
+        kc_problem_labels(problem, y);
+    kc_problem_gather(problem, t->samples.weights, weights);
+    if (start != NULL)
+        kc_problem_load(problem, t->data->start, t->samples.n_all, t->samples.order, start);
+    *out = (kc_form_input){
+        .settings = t->settings,
+        .cols = problem->cols,
+        .n = problem->n,
+        .y = y,
+        .weights = weights,
+        .start = start,
+        .max_diag = t->max_diag,
+        .name = problem->name,
+    };
+    return KC_OK;
+}
+
+static kc_status solve_problem(kc_call *call, training *t, size_t index, kc_fit_info *info)
+{
+    const kc_form *form = kc_form_of(t->settings->type);
+    kc_problem problem;
+    kc_form_input in;
+    kc_dual dual;
+    kc_solution solution = {0};
+    kc_form_output out = {.info = info};
+
+    kc_problem_make(&t->samples, t->settings->multiclass, index, &problem);
+    KC_TRY(gather_input(call, t, &problem, &in));
+    KC_TRY(form->build(call, &in, &dual));
+    solution.beta = kc_call_take(call, (size_t)dual.n_groups, in.n * sizeof(double));
+    solution.grad = kc_call_take(call, in.n, sizeof(double));
+    out.coef = kc_call_take(call, in.n, sizeof(double));
+    if (solution.beta == NULL || solution.grad == NULL || out.coef == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(kc_dual_solve(call, t->store, &dual, &solution));
+    if (solution.stop == KC_STOP_CALLER)
+        return kc_call_stop_error(call);
+    KC_TRY(form->read(call, &in, &dual, &solution, &out));
+    kc_problem_store(&problem, out.coef, t->samples.n, t->coef);
+    t->intercepts[index] = out.intercept;
+    return KC_OK;
+}
+
+/* ---- Reports ------------------------------------------------------------------------------ */
+
+/* What the store did since `before`. */
+static void add_counts(kc_fit_info *info, const kc_store *store, kc_store_counters before)
+{
+    const kc_store_counters now = kc_store_count(store);
+
+    info->dtype = kc_store_dtype(store);
+    info->rows_computed = now.rows_computed - before.rows_computed;
+    info->rows_hit = now.rows_hit - before.rows_hit;
+    info->rows_evicted = now.rows_evicted - before.rows_evicted;
+    info->values_computed = now.values_computed - before.values_computed;
+    info->cache_bytes_allowed = (int64_t)now.bytes_allowed;
+    info->cache_bytes_used = (int64_t)now.bytes_used;
+}
+
+static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *one)
+{
+    kc_fit_info *total = &info->total;
+
+    if (total->stop == KC_STOP_CONVERGED)
+        total->stop = one->stop;
+    total->primal += one->primal;
+    total->dual += one->dual;
+    total->gap += one->gap;
+    total->violation = fmax(total->violation, one->violation);
+    total->norm = fmax(total->norm, one->norm);
+    total->epsilon = one->epsilon;
+    total->n_iter += one->n_iter;
+    total->n_outer += one->n_outer;
+    total->n_bounded += one->n_bounded;
+    if (info->each != NULL) {
+        char *to = (char *)info->each + index * info->each_bytes;
+
+        memset(to, 0, info->each_bytes);
+        memcpy(to, one, kc_min(info->each_bytes, sizeof *one));
+        memcpy(to, &info->each_bytes, sizeof info->each_bytes);
+    }
+}
+
+static void note_memory(kc_call *call, training *t)
+{
+    const kc_memory memory = kc_context_memory(call->ctx);
+
+    t->peak_bytes =
+        kc_max(t->peak_bytes, memory.peak > t->peak_before ? memory.peak : memory.current);
+}
+
+static kc_status solve_all(kc_call *call, training *t)
+{
+    const kc_store_counters none = {0};
+
+    for (size_t index = 0; index < t->n_problems; index++) {
+        const kc_arena_point point = kc_arena_mark(call->arena);
+        const kc_store_counters before = kc_store_count(t->store);
+        const double start = kc_clock();
+        kc_fit_info info = {.struct_size = sizeof info};
+
+        KC_TRY(solve_problem(call, t, index, &info));
+        add_counts(&info, t->store, before);
+        info.seconds = info.seconds_solve = kc_clock() - start;
+        add_to_total(t->info, index, &info);
+        note_memory(call, t);
+        kc_arena_release(call->arena, point);
+    }
+    add_counts(&t->info->total, t->store, none);
+    return KC_OK;
+}
+
+/* ---- Model -------------------------------------------------------------------------------- */
+
+/* The samples with a coefficient in some problem; their coefficients side by side. */
+typedef struct support {
+    int32_t *places;  /* n */
+    int32_t *samples; /* n */
+    int32_t *counts;  /* n_segments */
+    double *coef;     /* n_coef_rows * n */
+    size_t n;
+} support;
+
+static bool has_coefficient(const training *t, size_t place)
+{
+    for (size_t r = 0; r < t->n_coef_rows; r++)
+        if (t->coef[r * t->samples.n + place] != 0)
+            return true;
+    return false;
+}
+
+static kc_status find_support(kc_call *call, const training *t, support *out)
+{
+    const kc_samples *samples = &t->samples;
+
+    *out = (support){
+        .places = kc_call_take(call, samples->n, sizeof *out->places),
+        .samples = kc_call_take(call, samples->n, sizeof *out->samples),
+        .counts = kc_call_take(call, samples->n_segments, sizeof *out->counts),
+    };
+    if (out->places == NULL || out->samples == NULL || out->counts == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t c = 0; c < samples->n_segments; c++) {
+        const size_t before = out->n;
+
+        for (size_t i = samples->bounds[c]; i < samples->bounds[c + 1]; i++)
+            if (has_coefficient(t, i)) {
+                out->places[out->n] = (int32_t)i;
+                out->samples[out->n++] = samples->order[i];
+            }
+        out->counts[c] = (int32_t)(out->n - before);
+    }
+    out->coef = kc_call_take(call, t->n_coef_rows, out->n * sizeof *out->coef);
+    if (out->coef == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t r = 0; r < t->n_coef_rows; r++)
+        for (size_t k = 0; k < out->n; k++)
+            out->coef[r * out->n + k] = t->coef[r * samples->n + (size_t)out->places[k]];
+    return KC_OK;
+}
+
+static kc_status make_model(kc_call *call, const training *t, kc_model **out)
+{
+    kc_packed points = {.dtype = t->points.dtype};
+    support found;
+    kc_status status;
+
+    KC_TRY(find_support(call, t, &found));
+    if (t->kernel != NULL)
+        KC_TRY(kc_packed_take(call, &t->points, found.places, found.n, &points));
+    const kc_model_spec spec = {
+        .type = t->settings->type,
+        .multiclass = t->settings->multiclass,
+        .n_classes = t->samples.n_classes,
+        .kernel = t->kernel,
+        .dtype = kc_store_dtype(t->store),
+        .points = t->kernel != NULL ? &points : NULL,
+        .n_support = found.n,
+        .n_cols = (size_t)t->data->x->n_cols,
+        .support = found.samples,
+        .class_counts = found.counts,
+        .coef = found.coef,
+        .intercepts = t->intercepts,
+    };
+    status = kc_model_make(call, &spec, out);
+    kc_packed_free(call->ctx, &points); /* empty where the model has them */
+    t->info->total.n_support = (int64_t)found.n;
+    return status;
+}
+
+/* ---- Fit ---------------------------------------------------------------------------------- */
+
+static kc_status run_phases(kc_call *call, training *t, kc_model **out)
+{
+    kc_fit_info *total = &t->info->total;
+    double start = call->start, now;
+
+    call->progress.phase = "pack";
+    KC_TRY(prepare(call, t));
+    now = kc_clock();
+    total->seconds_pack = now - start;
+    start = now;
+    call->progress.phase = "solve";
+    call->progress.fraction = -1;
+    KC_TRY(solve_all(call, t));
+    now = kc_clock();
+    total->seconds_solve = now - start;
+    start = now;
+    KC_TRY(make_model(call, t, out));
+    note_memory(call, t);
+    now = kc_clock();
+    total->seconds_model = now - start;
+    total->seconds = now - call->start;
+    total->peak_bytes = (int64_t)t->peak_bytes;
+    return KC_OK;
+}
+
+kc_status kc_train(kc_call *call, const kc_svm_settings *settings, const kc_kernel *kernel,
+                   const kc_svm_data *data, kc_model **out, kc_train_info *info)
+{
+    training t = {
+        .settings = settings,
+        .kernel = kernel,
+        .data = data,
+        .points = {.dtype = KC_F64},
+        .matrix = {.dtype = KC_F64},
+        .peak_before = kc_context_memory(call->ctx).peak,
+        .info = info,
+    };
+    kc_status status;
+
+    info->total = (kc_fit_info){.struct_size = sizeof info->total};
+    status = run_phases(call, &t, out);
+    kc_store_free(call->ctx, t.store);
+    kc_packed_free(call->ctx, &t.points);
+    kc_matrix_free(call->ctx, &t.matrix);
+    return status;
+}
