@@ -2,7 +2,9 @@
 
 Rounds go over the contenders in turn, each round starting with another one, so that whatever else
 the machine does meets them alike. The minimum is the figure to compare: others' work only ever
-adds time. The median shows how much it added.
+adds time. The median shows how much it added. Beside the clock's time stands the CPU time of the
+process: for work on one thread they are the same on an idle machine, and on a busy one the CPU time
+is what the work would have taken, but for what the others did to the caches.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from typing import Any
 
 @dataclass
 class Times:
-    """Seconds of each repeat of one contender."""
+    """Seconds of each repeat of one contender, by the clock and of the CPUs."""
 
     seconds: list[float]
+    cpu: list[float]
 
     @property
     def min(self) -> float:
@@ -29,21 +32,35 @@ class Times:
     def median(self) -> float:
         return median(self.seconds)
 
+    @property
+    def min_cpu(self) -> float:
+        return min(self.cpu)
+
+    def best(self, threads: int) -> float:
+        """Return the figure to compare: CPU time for one thread, the clock's for more."""
+        return self.min_cpu if threads == 1 else self.min
+
     def percentile(self, p: float) -> float:
         """Return the smallest time that at least p percent of the repeats do not exceed."""
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, int(len(ordered) * p / 100))]
 
     def as_json(self) -> dict[str, Any]:
-        return {"min": self.min, "median": self.median, "repeats": len(self.seconds)}
+        return {
+            "min": self.min,
+            "median": self.median,
+            "min_cpu": self.min_cpu,
+            "repeats": len(self.seconds),
+        }
 
 
-def time_once(call: Callable[[], object], n_calls: int = 1) -> float:
-    """Return the mean seconds of `n_calls` calls in a row."""
-    start = time.perf_counter()
+def time_once(call: Callable[[], object], n_calls: int = 1) -> tuple[float, float]:
+    """Return the mean seconds of `n_calls` calls in a row, by the clock and of the CPUs."""
+    start, start_cpu = time.perf_counter(), time.process_time()
     for _ in range(n_calls):
         call()
-    return (time.perf_counter() - start) / n_calls
+    cpu = time.process_time() - start_cpu
+    return (time.perf_counter() - start) / n_calls, cpu / n_calls
 
 
 def interleave(
@@ -61,7 +78,7 @@ def interleave(
     for call in contenders.values():
         call()
     names = list(contenders)
-    found = {name: Times([]) for name in names}
+    found = {name: Times([], []) for name in names}
     was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -71,7 +88,9 @@ def interleave(
         while rounds < max_rounds and (rounds < min_rounds or time.perf_counter() < end):
             turn = rounds % len(names)
             for name in names[turn:] + names[:turn]:
-                found[name].seconds.append(time_once(contenders[name], n_calls))
+                seconds_taken, cpu = time_once(contenders[name], n_calls)
+                found[name].seconds.append(seconds_taken)
+                found[name].cpu.append(cpu)
             rounds += 1
     finally:
         if was_enabled:
