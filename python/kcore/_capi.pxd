@@ -3,7 +3,7 @@
 # tests/python/test_capi.py compares this file with the header: every function with its argument
 # types, every field of every struct, every value of every enumeration.
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 
 cdef extern from "kcore/kcore.h" nogil:
@@ -307,3 +307,68 @@ cdef extern from "kcore/kcore.h" nogil:
     kc_status kc_model_predict(
         kc_context *ctx, const kc_run *run, const kc_model *model, const kc_points *x,
         int32_t break_ties, int32_t *out, kc_error *err)
+
+    # ---- Perceptrons
+
+    ctypedef enum kc_perceptron_rule:
+        KC_RULE_SINGLE = 1
+        KC_RULE_BATCH = 2
+
+    ctypedef struct kc_perceptron_settings:
+        size_t struct_size
+        int32_t rule
+        int32_t is_direct
+        int32_t has_intercept
+        int32_t is_shuffled
+        double margin
+        double theta
+        int64_t n_passes
+        const double *eta
+
+    ctypedef struct kc_perceptron_data:
+        size_t struct_size
+        const kc_points *x
+        const int32_t *classes
+        int32_t n_classes
+        const double *weights
+
+    ctypedef struct kc_perceptron_update:
+        int64_t at
+        int32_t sample
+        int32_t raised
+        int32_t lowered
+        double step
+
+    ctypedef struct kc_perceptron_state:
+        size_t struct_size
+        int32_t positive
+        double *weights
+        double *intercepts
+        double *late_weights
+        double *late_intercepts
+        int64_t n_steps
+        int64_t n_updates
+        uint64_t random[4]
+        int64_t *mistakes
+        double *criterion
+        kc_perceptron_update *log
+        int64_t n_log
+        int64_t n_done
+        int32_t is_converged
+
+    kc_status kc_perceptron_run(
+        kc_context *ctx, const kc_run *run, const kc_perceptron_settings *settings,
+        const kc_perceptron_data *data, kc_perceptron_state *states, int32_t n_states,
+        kc_error *err)
+    kc_status kc_linear_decision(
+        kc_context *ctx, const kc_run *run, const kc_points *x, const double *weights,
+        const double *intercepts, int32_t n_outputs, double *out, kc_error *err)
+
+    ctypedef struct kc_perceptron_margin:
+        double max_sq_norm
+        double least
+        int64_t n_mistakes
+
+    kc_status kc_perceptron_measure(
+        kc_context *ctx, const kc_run *run, const kc_perceptron_data *data, int32_t positive,
+        const double *weights, double intercept, kc_perceptron_margin *out, kc_error *err)
