@@ -326,9 +326,9 @@ def main() -> None:
     about = machine.describe()
     print(machine.summary(about))
     print(
-        "\nMinima of interleaved repeats, milliseconds: CPU time on one thread (t1), the clock's on "
-        "two (t2).\nWhere the machine has other work to do, the clock's times and the medians say "
-        "more of that\nthan of the code.\n"
+        "\nMinima of interleaved repeats, milliseconds: CPU time on one thread (t1), the clock's "
+        "on two (t2).\nWhere the machine has other work to do, the clock's times and the medians "
+        "say more of that\nthan of the code.\n"
     )
     cases = [latency(args.seconds)]
     kernels_of = dict.fromkeys(args.dims, KERNELS) if args.full else KERNELS_OF_DIM
