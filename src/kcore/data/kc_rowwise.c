@@ -5,7 +5,7 @@
 
 #include "base/kc_alloc.h"
 #include "data/kc_points.h"
-#include "simd/kc_ops.h"
+#include "simd/kc_linear_ops.h"
 
 /* Rows checked between two looks at the clock. */
 #define POLL_VALUES ((size_t)1 << 20)
@@ -67,22 +67,9 @@ static kc_status borrow_sparse(kc_call *call, const kc_points *points, kc_rowwis
     return KC_OK;
 }
 
-/* The sum of squares of n numbers side by side. */
-static double sum_squares(kc_dtype dtype, const char *x, size_t n)
-{
-    double sum = 0.0;
-
-    if (dtype == KC_F64)
-        for (size_t t = 0; t < n; t++)
-            sum += ((const double *)x)[t] * ((const double *)x)[t];
-    else
-        for (size_t t = 0; t < n; t++)
-            sum += (double)((const float *)x)[t] * (double)((const float *)x)[t];
-    return sum;
-}
-
 static kc_status check_values(kc_call *call, const kc_points *points, kc_rowwise *out)
 {
+    const kc_linear_ops *ops = kc_linear_ops_of(out->dtype);
     const size_t bytes = kc_dtype_bytes(out->dtype);
     size_t since_poll = 0;
 
@@ -91,7 +78,7 @@ static kc_status check_values(kc_call *call, const kc_points *points, kc_rowwise
         const size_t n = out->is_sparse ? (size_t)out->indptr[i + 1] - begin : out->d;
         const char *row = out->is_sparse ? out->values + begin * bytes
                                          : out->values + (int64_t)i * out->row_bytes;
-        const double norm = sum_squares(out->dtype, row, n);
+        const double norm = ops->square(row, n);
 
         if (!isfinite(norm))
             return kc_points_fail_row(points, i, out->dtype, call->err);

@@ -12,6 +12,9 @@ typedef struct kc_linear_ops {
     /* a.x */
     double (*dot)(const double *a, const void *x, size_t d);
 
+    /* x.x */
+    double (*square)(const void *x, size_t d);
+
     /* a += s x */
     void (*add)(double *a, double s, const void *x, size_t d);
 
