@@ -1,0 +1,150 @@
+/* The problem itself: feasible starts, and a certificate that holds at any feasible point. */
+#include "solver/kc_dual.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kc_test.h"
+#include "ref_qp.h"
+
+static void check_feasible(const kc_dual *dual, const double *beta)
+{
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        double total = 0;
+        double size = 0;
+        for (size_t p = 0; p < dual->n_points; p++) {
+            size_t v = (size_t)g * dual->n_points + p;
+            CHECK(beta[v] >= dual->lo[v] && beta[v] <= dual->hi[v]);
+            total += beta[v];
+            size += fabs(beta[v]);
+        }
+        CHECK_NEAR(total, dual->sum[g], 1e-13 * (1 + size));
+    }
+}
+
+static void any_start_is_repaired_to_a_feasible_one(void)
+{
+    kc_rng rng = kc_rng_seed(1);
+
+    for (int round = 0; round < 200; round++) {
+        ref_problem p = ref_random(&rng, (ref_form)(round % REF_FORMS), REF_RBF,
+                                   2 + kc_rng_below(&rng, 50), 5, false);
+        kc_dual dual = ref_dual(&p, 1e-3);
+        CHECK(kc_dual_repair(&dual, p.start, NULL) == KC_OK);
+        check_feasible(&dual, p.start);
+        ref_free(&p);
+    }
+}
+
+static void a_feasible_start_is_left_as_it_is(void)
+{
+    double lo[4] = {0, 0, -1, -1};
+    double hi[4] = {1, 1, 0, 0};
+    double t[4] = {1, 1, -1, -1};
+    double beta[4] = {0.1, 0.3, -0.15, -0.25};
+    double copy[4];
+    kc_dual dual = {.n_points = 4, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+
+    memcpy(copy, beta, sizeof copy);
+    CHECK(kc_dual_repair(&dual, beta, NULL) == KC_OK);
+    CHECK(memcmp(beta, copy, sizeof copy) == 0);
+}
+
+static void from_zeros_the_first_variables_are_filled(void)
+{
+    double lo[5] = {0};
+    double hi[5] = {1, 1, 1, 1, 1};
+    double t[5] = {0};
+    double beta[5] = {0};
+    kc_dual dual = {.n_points = 5, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+
+    dual.sum[0] = 2.25;
+    CHECK(kc_dual_repair(&dual, beta, NULL) == KC_OK);
+    CHECK(beta[0] == 1 && beta[1] == 1 && beta[2] == 0.25 && beta[3] == 0 && beta[4] == 0);
+}
+
+static void a_sum_out_of_reach_is_refused_with_its_numbers(void)
+{
+    double lo[2] = {0, 0};
+    double hi[2] = {1, 1};
+    double t[2] = {0};
+    double beta[2] = {0};
+    kc_error err = {0};
+    kc_dual dual = {.n_points = 2, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+
+    dual.sum[0] = 2.5;
+    CHECK(kc_dual_repair(&dual, beta, &err) == KC_ERR_ARG);
+    CHECK(strstr(err.text, "2.5") != NULL && strstr(err.text, "0.5") != NULL);
+}
+
+/* Weak duality: at any feasible point the gap is what primal and dual differ by, and not negative;
+ * the primal is that of the textbook, whatever the point. */
+static void the_certificate_holds_at_any_feasible_point(void)
+{
+    kc_rng rng = kc_rng_seed(2);
+
+    for (int round = 0; round < 300; round++) {
+        size_t n = 2 + kc_rng_below(&rng, 40);
+        ref_problem p = ref_random(&rng, (ref_form)(round % REF_FORMS), REF_RBF, n, 3, false);
+        kc_dual dual = ref_dual(&p, 1e-3);
+        kc_solution s = {.beta = p.start, .grad = malloc(n * sizeof(double))};
+        CHECK(kc_dual_repair(&dual, s.beta, NULL) == KC_OK);
+        for (size_t i = 0; i < n; i++) {
+            s.grad[i] = p.t[i];
+            for (size_t j = 0; j < n; j++)
+                s.grad[i] -=
+                    p.k[i * n + j] * (p.n_groups == 2 ? s.beta[j] + s.beta[n + j] : s.beta[j]);
+        }
+        kc_dual_certify(&dual, &s);
+        ref_audit audit = ref_check(&p, &s);
+        double tol = 1e-11 * (1 + audit.scale);
+        CHECK_NEAR(s.violation, audit.violation, tol);
+        CHECK_NEAR(s.primal, audit.primal, tol);
+        CHECK_NEAR(s.dual, audit.dual, tol);
+        CHECK_NEAR(s.gap, audit.primal - audit.dual, tol);
+        CHECK(s.gap >= 0);
+        CHECK_NEAR(-kc_dual_objective(&dual, s.beta, s.grad), audit.dual, tol);
+        free(s.grad);
+        ref_free(&p);
+    }
+}
+
+static void the_intercept_is_the_mean_of_free_variables_or_the_middle(void)
+{
+    double t[3] = {1, 1, -1};
+    double lo[3] = {0, 0, -1};
+    double hi[3] = {1, 1, 0};
+    double beta[3] = {0.5, 0.5, -1};
+    double grad[3] = {0.25, 0.75, 9};
+    kc_dual dual = {.n_points = 3, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_solution s = {.beta = beta, .grad = grad};
+
+    kc_dual_certify(&dual, &s);
+    CHECK(s.intercept[0] == 0.5);
+    beta[0] = 1; /* nothing free: points 1 and 2 can rise, 0 can fall */
+    beta[1] = 0;
+    kc_dual_certify(&dual, &s);
+    CHECK(s.intercept[0] == 0.5 * (9 + 0.25));
+    CHECK(s.violation == 9 - 0.25);
+}
+
+static void every_stop_has_a_name(void)
+{
+    for (int a = KC_STOP_CONVERGED; a <= KC_STOP_UNBOUNDED; a++) {
+        CHECK(strcmp(kc_stop_name((kc_stop)a), "unknown") != 0);
+        for (int b = KC_STOP_CONVERGED; b < a; b++)
+            CHECK(strcmp(kc_stop_name((kc_stop)a), kc_stop_name((kc_stop)b)) != 0);
+    }
+}
+
+int main(void)
+{
+    RUN(any_start_is_repaired_to_a_feasible_one);
+    RUN(a_feasible_start_is_left_as_it_is);
+    RUN(from_zeros_the_first_variables_are_filled);
+    RUN(a_sum_out_of_reach_is_refused_with_its_numbers);
+    RUN(the_certificate_holds_at_any_feasible_point);
+    RUN(the_intercept_is_the_mean_of_free_variables_or_the_middle);
+    RUN(every_stop_has_a_name);
+    return kc_test_end();
+}
