@@ -1,8 +1,9 @@
 """The door to the C core; see _core.pyx."""
 
-from collections.abc import Sequence
-from typing import Final, NoReturn, Self, final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, Self, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from kcore._validate import Float, Points
@@ -46,3 +47,86 @@ def gram(
 def diag(
     kernel: CompiledKernel, x: Points, out: NDArray[Float] | None, n_threads: int
 ) -> NDArray[Float]: ...
+def variance(points: Points, weights: NDArray[np.float64] | None) -> float: ...
+def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]] | None: ...
+
+C_SVC: Final = 1
+NU_SVC: Final = 2
+EPS_SVR: Final = 3
+NU_SVR: Final = 4
+ONE_CLASS: Final = 5
+ONE_VS_ONE: Final = 1
+ONE_VS_REST: Final = 2
+PRECISION_AUTO: Final = 0
+PRECISION_F32: Final = 1
+PRECISION_F64: Final = 2
+STOP_CONVERGED: Final = 0
+
+@final
+class Model:
+    def __reduce__(self) -> NoReturn: ...
+    def describe(self) -> dict[str, int]: ...
+    def support(self) -> NDArray[np.int32]: ...
+    def class_counts(self) -> NDArray[np.int32]: ...
+    def intercepts(self) -> NDArray[np.float64]: ...
+    def coef(self) -> NDArray[np.float64]: ...
+    def vectors(
+        self,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]: ...
+    def linear(self) -> NDArray[np.float64]: ...
+    def decide_plain(
+        self, x: object, by_class: bool, n_threads: int
+    ) -> NDArray[np.float64] | None: ...
+    def decide(self, points: Points, by_class: bool, n_threads: int) -> NDArray[np.float64]: ...
+    def classify_plain(
+        self, x: object, break_ties: bool, n_threads: int
+    ) -> NDArray[np.int32] | None: ...
+    def classify(self, points: Points, break_ties: bool, n_threads: int) -> NDArray[np.int32]: ...
+
+@final
+class Listener:
+    def __new__(cls, callback: Callable[..., object]) -> Self: ...
+
+@final
+class FitInfo:
+    def __new__(cls, n_problems: int) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+    @property
+    def stop(self) -> int: ...
+    def total(self) -> dict[str, Any]: ...
+    def problems(self) -> list[dict[str, Any]]: ...
+
+def settings() -> dict[str, tuple[str, float, float, float, bool, str]]: ...
+def stop_name(stop: int) -> str: ...
+def make_model(
+    info: dict[str, int],
+    kernel: CompiledKernel | None,
+    points: Points | None,
+    support: NDArray[np.int32],
+    class_counts: NDArray[np.int32],
+    coef: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+) -> Model: ...
+def fit_svm(
+    kernel: CompiledKernel | None,
+    points: Points,
+    svm_type: int,
+    multiclass: int,
+    precision: int,
+    shrinking: bool,
+    C: float | None,
+    nu: float | None,
+    epsilon: float | None,
+    tol: float,
+    cache_bytes: int,
+    max_iter: int,
+    codes: NDArray[np.int32] | None,
+    n_classes: int,
+    targets: NDArray[np.float64] | None,
+    weights: NDArray[np.float64] | None,
+    start: NDArray[np.float64] | None,
+    n_coef_rows: int,
+    n_threads: int,
+    time_limit: float,
+    callback: Callable[..., object] | None,
+) -> tuple[Model, FitInfo]: ...

@@ -13,12 +13,13 @@ import numpy as np
 
 cimport cython
 from cpython.buffer cimport (
-    Py_buffer, PyBuffer_Release, PyBUF_RECORDS, PyBUF_RECORDS_RO, PyObject_GetBuffer,
+    Py_buffer, PyBuffer_Release, PyBUF_RECORDS, PyBUF_RECORDS_RO, PyBUF_WRITABLE,
+    PyObject_GetBuffer,
 )
 from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from kcore._capi cimport *
@@ -58,6 +59,11 @@ cdef int check(kc_status status, kc_error *err) except -1:
         raise MemoryError(text)
     if status == KC_ERR_TYPE:
         raise TypeError(text)
+    if status == KC_ERR_TIME:
+        raise TimeoutError(text)
+    if status == KC_ERR_NOT_SEPARABLE:
+        from kcore.exceptions import NotSeparableError
+        raise NotSeparableError(text)
     raise ValueError(text)
 
 
@@ -369,3 +375,14 @@ cdef int64_t leading_dimension(
     ):
         raise TypeError("the rows of out are contiguous, aligned and apart")
     return stride // b.itemsize
+
+
+# ---- The rest, by subject
+#
+# Parts of one module, not modules: each extension links the C core statically, and a second copy
+# of it would count forks and choose its loops by itself.
+
+include "_arrays.pxi"
+include "_progress.pxi"
+include "_svm.pxi"
+include "_perceptron.pxi"

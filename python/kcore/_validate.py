@@ -68,10 +68,13 @@ def as_points(X: Any, name: str) -> Points:
         is_real = X.dtype is _FLOAT64 or X.dtype is _FLOAT32
         if is_real and X.ndim == 2 and X.size and X.flags.aligned:
             return X
+    return _csr_points(X, name) if is_sparse(X) else _dense_points(X, name)
+
+
+def is_sparse(X: object) -> bool:
+    """Say whether `X` is a sparse matrix or array of SciPy, without importing it."""
     sparse = sys.modules.get("scipy.sparse")  # Not loaded: then X cannot be of its types.
-    if sparse is not None and sparse.issparse(X):
-        return _csr_points(X, name)
-    return _dense_points(X, name)
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def _dense_points(X: Any, name: str) -> NDArray[Float]:

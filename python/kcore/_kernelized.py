@@ -1,0 +1,149 @@
+"""Learners with a kernel: what the parameters kernel, degree, gamma and coef0 stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcore import _core
+from kcore._base import Estimator
+from kcore._validate import CSR, Points
+from kcore.kernels import MAX_DEGREE, Kernel
+
+Nodes: TypeAlias = list[tuple[int, int, float, float]]
+KernelLike: TypeAlias = str | Kernel | Callable[[Any, Any], Any]
+
+_KERNELS = {
+    "linear": _core.LINEAR,
+    "poly": _core.POLYNOMIAL,
+    "rbf": _core.RBF,
+    "sigmoid": _core.SIGMOID,
+    "laplacian": _core.LAPLACIAN,
+}
+_LINEAR_NODES: Nodes = [(_core.LINEAR, 0, 0.0, 0.0)]
+
+
+class KernelEstimator(Estimator):
+    """Base of learners with a kernel."""
+
+    kernel: KernelLike
+    degree: int
+    gamma: float | str
+    coef0: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        is_given = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_given
+        tags.input_tags.sparse = not is_given
+        return tags
+
+    def _kernel_of(
+        self, points: Points, weights: NDArray[np.float64] | None
+    ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points]:
+        """Return the kernel and what it is given: samples, or without a kernel, its values."""
+        kernel = self.kernel
+        if isinstance(kernel, str):
+            if kernel == "precomputed":
+                _check_square(points)
+                return None, None, points
+            if kernel not in _KERNELS:
+                words = ", ".join(map(repr, [*_KERNELS, "precomputed"]))
+                raise ValueError(
+                    f"kernel must be one of {words}, a kernel of kcore.kernels or a function, "
+                    f"got {kernel!r}"
+                )
+            nodes = self._named_kernel(kernel, points, weights)
+            return nodes, _core.CompiledKernel(nodes), points
+        if isinstance(kernel, Kernel):
+            return kernel._nodes(), kernel._compile(), points
+        if callable(kernel):
+            values = call_kernel(kernel, points, points)
+            return None, None, values
+        raise TypeError(
+            "kernel must be a name, a kernel of kcore.kernels or a function, "
+            f"got {type(kernel).__name__}"
+        )
+
+    def _named_kernel(
+        self, name: str, points: Points, weights: NDArray[np.float64] | None
+    ) -> Nodes:
+        if name == "linear":
+            return _LINEAR_NODES
+        degree = 0
+        if name == "poly":
+            degree = self._integer("degree")
+            if not 0 <= degree <= MAX_DEGREE:
+                raise ValueError(f"degree must be in 0 .. {MAX_DEGREE}, got {degree}")
+        coef0 = self._real("coef0") if name in ("poly", "sigmoid") else 0.0
+        return [(_KERNELS[name], degree, self._gamma_of(points, weights), coef0)]
+
+    def _gamma_of(self, points: Points, weights: NDArray[np.float64] | None) -> float:
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            if gamma == "auto":
+                return 1.0 / int(points.shape[1])
+            if gamma == "scale":
+                return _scale_gamma(points, weights)
+        elif (
+            isinstance(gamma, Real)
+            and not isinstance(gamma, bool | np.bool_)
+            and 0 <= gamma < math.inf
+        ):
+            return float(gamma)
+        raise ValueError(f"gamma must be 'scale', 'auto' or a finite number >= 0, got {gamma!r}")
+
+
+def _check_square(points: Points) -> None:
+    if isinstance(points, CSR):
+        raise TypeError("kernel='precomputed' takes a dense matrix, X is sparse")
+    if points.shape[0] != points.shape[1]:
+        raise ValueError(
+            "kernel='precomputed' takes the square matrix of kernel values between all samples, "
+            f"X has shape {points.shape}"
+        )
+
+
+def _scale_gamma(points: Points, weights: NDArray[np.float64] | None) -> float:
+    """Return 1 / (n_features * variance), or 1 where all entries are equal."""
+    spread = _core.variance(points, weights)
+    if 0 < spread < math.inf:
+        return 1.0 / (int(points.shape[1]) * spread)
+    if spread == math.inf or math.isnan(spread):
+        values = points.data if isinstance(points, CSR) else points
+        if np.isfinite(values).all():
+            raise ValueError("gamma='scale': the variance of X overflows; scale the features")
+    return 1.0  # constant samples; or such as the core will refuse by row and column
+
+
+def as_user_sees(points: Points) -> Any:
+    """Return points as users know them: an array, or a CSR array of SciPy."""
+    if isinstance(points, CSR):
+        from scipy.sparse import csr_array
+
+        return csr_array((points.data, points.indices, points.indptr), shape=points.shape)
+    return points
+
+
+def call_kernel(kernel: Callable[[Any, Any], Any], x: Points, z: Points) -> NDArray[Any]:
+    """Return the matrix of values of a Python function, checked for its shape."""
+    values = np.asarray(kernel(as_user_sees(x), as_user_sees(z)))
+    if values.shape != (x.shape[0], z.shape[0]):
+        raise ValueError(
+            f"the function given as kernel returned shape {values.shape} for samples of shape "
+            f"{x.shape} and {z.shape}; it must return {(x.shape[0], z.shape[0])}"
+        )
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def take_rows(points: Points, rows: NDArray[np.int32]) -> Points:
+    """Return a copy of some rows."""
+    if not isinstance(points, CSR):
+        return points[rows]
+    part = as_user_sees(points)[rows]
+    return CSR(part.data, part.indices, part.indptr, part.shape)

@@ -1,0 +1,244 @@
+# Linear perceptrons: part of _core.pyx, included there.
+
+RULE_SINGLE = KC_RULE_SINGLE
+RULE_BATCH = KC_RULE_BATCH
+
+# The layout of kc_perceptron_update.
+UPDATE = np.dtype(
+    {
+        "names": ["at", "sample", "raised", "lowered", "step"],
+        "formats": [np.int64, np.int32, np.int32, np.int32, np.float64],
+        "offsets": [0, 8, 12, 16, 24],
+        "itemsize": sizeof(kc_perceptron_update),
+    }
+)
+
+
+cdef class LinearState:
+    """A linear perceptron while it learns: one problem, its arrays and its counts.
+
+    Parameters
+    ----------
+    positive : int
+        The class that is +1, all others being -1; not used by the direct rule.
+    weights, intercepts : ndarray of float64, shapes (n_outputs, n_features) and (n_outputs,)
+        Where learning starts; changed in place.
+    late_weights, late_intercepts : ndarray of float64 or None
+        The same shapes, for the mean over all steps.
+    random : ndarray of uint64, shape (4,)
+        State of the generator of the order.
+    """
+
+    cdef readonly int32_t positive
+    cdef readonly object weights, intercepts, late_weights, late_intercepts, random
+    cdef readonly object mistakes, criterion, log
+    cdef public int64_t n_steps, n_updates
+    cdef readonly int64_t n_done
+    cdef readonly bint is_converged
+    cdef Py_buffer buffers[8]
+
+    def __cinit__(
+        self, int32_t positive, weights, intercepts, late_weights, late_intercepts, random,
+    ):
+        memset(self.buffers, 0, sizeof(self.buffers))
+        self.positive = positive
+        self.weights = weights
+        self.intercepts = intercepts
+        self.late_weights = late_weights
+        self.late_intercepts = late_intercepts
+        self.random = random
+
+    def __reduce__(self):
+        parts = (self.positive, self.weights, self.intercepts, self.late_weights,
+                 self.late_intercepts, self.random)
+        return LinearState, parts, (
+            self.n_steps, self.n_updates, self.n_done, self.is_converged)
+
+    def __setstate__(self, counts):
+        self.n_steps, self.n_updates, self.n_done, self.is_converged = counts
+
+    cdef int lend(self, kc_perceptron_state *state, int64_t n_outputs, int64_t d, int64_t n,
+                  int64_t n_passes, bint is_logged) except -1:
+        """Let the core write into the arrays; take_back is always due."""
+        cdef uint64_t[::1] random = self.random
+        cdef int k
+        memset(state, 0, sizeof(kc_perceptron_state))
+        state.struct_size = sizeof(kc_perceptron_state)
+        state.positive = self.positive
+        state.n_steps = self.n_steps
+        state.n_updates = self.n_updates
+        for k in range(4):
+            state.random[k] = random[k]
+        self.mistakes = empty(n_passes, INT64)
+        self.criterion = empty(n_passes, FLOAT64)
+        b = self.buffers
+        state.weights = <double *>borrow(&b[0], self.weights, b"d", n_outputs * d, True)
+        state.intercepts = <double *>borrow(&b[1], self.intercepts, b"d", n_outputs, True)
+        if self.late_weights is not None:
+            state.late_weights = <double *>borrow(
+                &b[2], self.late_weights, b"d", n_outputs * d, True)
+            state.late_intercepts = <double *>borrow(
+                &b[3], self.late_intercepts, b"d", n_outputs, True)
+        state.mistakes = <int64_t *>borrow(&b[4], self.mistakes, b"q", n_passes, True)
+        state.criterion = <double *>borrow(&b[5], self.criterion, b"d", n_passes, True)
+        if is_logged:
+            self.log = empty(n * n_passes, UPDATE)
+            PyObject_GetBuffer(self.log, &b[6], PyBUF_WRITABLE)
+            state.log = <kc_perceptron_update *>b[6].buf
+        return 0
+
+    cdef int take_back(self, const kc_perceptron_state *state) except -1:
+        cdef uint64_t[::1] random = self.random
+        cdef int k
+        for k in range(8):
+            PyBuffer_Release(&self.buffers[k])
+        for k in range(4):
+            random[k] = state.random[k]
+        self.n_steps = state.n_steps
+        self.n_updates = state.n_updates
+        self.n_done = state.n_done
+        self.is_converged = state.is_converged
+        if self.log is not None:
+            self.log = self.log[:state.n_log]
+        return 0
+
+
+def perceptron_run(
+    points, codes, int32_t n_classes, weights, list states, int32_t rule, bint is_direct,
+    bint has_intercept, bint is_shuffled, double margin, double theta, eta, bint is_logged,
+    double time_limit, callback,
+):
+    """Make up to len(eta) passes over the samples for each of the states."""
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(1)
+    cdef kc_perceptron_settings s
+    cdef kc_perceptron_data data
+    cdef kc_perceptron_state *c_states
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    cdef Py_buffer buffers[3]
+    cdef Listener listener = None
+    cdef LinearState state
+    cdef int32_t n_states = <int32_t>len(states)
+    cdef int32_t n_lent = 0
+    cdef int64_t n, d
+    cdef int k
+
+    memset(&view, 0, sizeof(View))
+    memset(buffers, 0, sizeof(buffers))
+    memset(&s, 0, sizeof(s))
+    s.struct_size = sizeof(s)
+    s.rule = rule
+    s.is_direct = is_direct
+    s.has_intercept = has_intercept
+    s.is_shuffled = is_shuffled
+    s.margin = margin
+    s.theta = theta
+    s.n_passes = len(eta)
+    run.time_limit = time_limit
+    if callback is not None:
+        listener = Listener(callback)
+        run.on_progress = tell_progress
+        run.progress_data = <void *>listener
+    c_states = <kc_perceptron_state *>PyMem_Malloc(
+        <size_t>max(1, n_states) * sizeof(kc_perceptron_state))
+    if c_states == NULL:
+        raise MemoryError
+    try:
+        open_view(&view, points, b"X")
+        n = view.points.n_rows
+        d = view.points.n_cols
+        fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
+        s.eta = <double *>borrow(&buffers[2], eta, b"d", s.n_passes, False)
+        for k in range(n_states):
+            state = states[k]
+            n_lent = k + 1
+            state.lend(&c_states[k], n_classes if is_direct else 1, d, n, s.n_passes, is_logged)
+        with nogil:
+            status = kc_perceptron_run(ctx, &run, &s, &data, c_states, n_states, &err)
+        if listener is not None and listener.error is not None:
+            raise listener.error
+        check(status, &err)
+    finally:
+        for k in range(n_lent):
+            state = states[k]
+            state.take_back(&c_states[k])
+        PyMem_Free(c_states)
+        for k in range(3):
+            PyBuffer_Release(&buffers[k])
+        close_view(&view)
+
+
+cdef int fill_perceptron_data(
+    kc_perceptron_data *data, View *view, codes, int32_t n_classes, weights, Py_buffer *buffers,
+) except -1:
+    memset(data, 0, sizeof(kc_perceptron_data))
+    data.struct_size = sizeof(kc_perceptron_data)
+    data.x = &view.points
+    data.n_classes = n_classes
+    data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", view.points.n_rows, False)
+    if weights is not None:
+        data.weights = <double *>borrow(&buffers[1], weights, b"d", view.points.n_rows, False)
+    return 0
+
+
+def linear_decision(points, weights, intercepts, int32_t n_threads):
+    """Return weights[k].x_i + intercepts[k] as an array (n_samples, n_outputs)."""
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    cdef Py_buffer buffers[3]
+    cdef int32_t n_outputs = <int32_t>len(intercepts)
+    cdef const double *w
+    cdef const double *b
+    cdef double *values
+
+    memset(buffers, 0, sizeof(buffers))
+    try:
+        open_view(&view, points, b"X")
+        out = empty((view.points.n_rows, n_outputs), FLOAT64)
+        w = <double *>borrow(&buffers[0], weights, b"d", n_outputs * view.points.n_cols, False)
+        b = <double *>borrow(&buffers[1], intercepts, b"d", n_outputs, False)
+        values = <double *>borrow(&buffers[2], out, b"d", view.points.n_rows * n_outputs, True)
+        with nogil:
+            status = kc_linear_decision(
+                ctx, &run, &view.points, w, b, n_outputs, values, &err)
+        check(status, &err)
+    finally:
+        for k in range(3):
+            PyBuffer_Release(&buffers[k])
+        close_view(&view)
+    return out
+
+
+def perceptron_measure(
+    points, codes, int32_t n_classes, weights, int32_t positive, vector, double intercept,
+):
+    """Return (max |x|^2, min z (a.x + b), number of mistakes) of one weight vector."""
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(0)
+    cdef kc_perceptron_data data
+    cdef kc_perceptron_margin margin
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    cdef Py_buffer buffers[3]
+    cdef const double *a
+
+    memset(buffers, 0, sizeof(buffers))
+    try:
+        open_view(&view, points, b"X")
+        fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
+        a = <double *>borrow(&buffers[2], vector, b"d", view.points.n_cols, False)
+        with nogil:
+            status = kc_perceptron_measure(
+                ctx, &run, &data, positive, a, intercept, &margin, &err)
+        check(status, &err)
+    finally:
+        for k in range(3):
+            PyBuffer_Release(&buffers[k])
+        close_view(&view)
+    return margin.max_sq_norm, margin.least, margin.n_mistakes

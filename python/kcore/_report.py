@@ -1,0 +1,193 @@
+"""What a fit says of itself: the certificate of its result, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from kcore import _core
+
+
+class Progress(NamedTuple):
+    """What a callback is told while a fit runs.
+
+    Attributes
+    ----------
+    phase : str
+        What is being done, such as ``'solve'``.
+    seconds : float
+        Since the call began.
+    n_iter : int
+        Pair steps so far.
+    objective : float
+        Of the dual problem that is being solved, NaN where it is not known.
+    violation : float
+        The largest violation of the optimality conditions, NaN where it is not known.
+    """
+
+    phase: str
+    seconds: float
+    n_iter: int
+    objective: float
+    violation: float
+
+
+@dataclass(frozen=True, repr=False)
+class FitReport:
+    """The certificate of a fit and its cost; one for each problem, and one for the whole.
+
+    In the whole, ``stop`` is that of the first problem that did not converge, objectives, gap and
+    counts are sums, and ``violation`` is the largest.
+
+    Attributes
+    ----------
+    stop : str
+        Why the solver ended: ``'converged'``, ``'max_iter'``, ``'time'``, ``'stalled'``.
+    tol : float
+        The largest violation that counts as converged.
+    primal, dual, gap : float
+        The objectives, recomputed in float64 after the last step, and their difference: no
+        solution is better than this one by more than ``gap``.
+    violation : float
+        The largest violation of the optimality conditions over all variables.
+    norm : float
+        Norm of the decision function in feature space, 1 / margin.
+    epsilon : float
+        Half width of the tube of a regression, given or found.
+    precision : str
+        Type of the kernel values: ``'float32'`` or ``'float64'``.
+    n_samples, n_support, n_bounded : int
+        Samples; those with a coefficient; coefficients at their bound.
+    n_iter, n_outer : int
+        Pair steps, and working sets around them.
+    rows_computed, rows_hit, rows_evicted : int
+        Kernel rows that were computed, found in the cache, dropped from it.
+    values_computed : int
+        Kernel values.
+    cache_bytes_allowed, cache_bytes_used : int
+        The cache of kernel rows.
+    peak_bytes : int
+        The most that the core held while it fitted.
+    seconds, seconds_pack, seconds_solve, seconds_model : float
+        Of the whole call, and of its parts.
+    problems : tuple of FitReport
+        The problems, where there is more than one.
+    """
+
+    stop: str
+    tol: float
+    primal: float
+    dual: float
+    gap: float
+    violation: float
+    norm: float
+    epsilon: float
+    precision: str
+    n_samples: int
+    n_support: int
+    n_bounded: int
+    n_iter: int
+    n_outer: int
+    rows_computed: int
+    rows_hit: int
+    rows_evicted: int
+    values_computed: int
+    cache_bytes_allowed: int
+    cache_bytes_used: int
+    peak_bytes: int
+    seconds: float
+    seconds_pack: float
+    seconds_solve: float
+    seconds_model: float
+    problems: tuple[FitReport, ...] = ()
+
+    @property
+    def converged(self) -> bool:
+        """Whether every problem reached its tolerance."""
+        return self.stop == "converged"
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a part of the objective."""
+        scale = max(abs(self.primal), abs(self.dual))
+        return self.gap / scale if scale > 0 else 0.0
+
+    @property
+    def hit_rate(self) -> float:
+        """The part of the wanted kernel rows that was in the cache."""
+        wanted = self.rows_computed + self.rows_hit
+        return self.rows_hit / wanted if wanted else 0.0
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._lines(), *_table(self.problems)])
+
+    def _lines(self) -> list[str]:
+        sign = "<" if self.violation < self.tol else ">="
+        return [
+            f"{self.stop} in {_seconds(self.seconds)}: "
+            f"largest violation {self.violation:.3g} {sign} tol {self.tol:g}",
+            f"  objective  primal {self.primal:.10g}, dual {self.dual:.10g}, "
+            f"gap {self.gap:.3g} ({self.relative_gap:.1e} relative)",
+            f"  model      {self.n_support} support vectors of {self.n_samples} samples, "
+            f"{self.n_bounded} coefficients at the bound, |w| = {self.norm:.6g}",
+            f"  work       {self.n_iter} steps in {self.n_outer or 1} working sets, "
+            f"{self.values_computed} kernel values ({self.precision})",
+            f"  rows       {self.rows_computed} computed, {self.rows_hit} found "
+            f"({self.hit_rate:.1%}), {self.rows_evicted} evicted; "
+            f"cache {_bytes(self.cache_bytes_used)} of {_bytes(self.cache_bytes_allowed)}",
+            f"  memory     {_bytes(self.peak_bytes)} at the peak",
+            f"  time       pack {_seconds(self.seconds_pack)}, "
+            f"solve {_seconds(self.seconds_solve)}, model {_seconds(self.seconds_model)}",
+        ]
+
+
+def make_report(
+    total: dict[str, Any], problems: list[dict[str, Any]], tol: float, n_samples: int
+) -> FitReport:
+    """Return the report on a fit, from what the core filled in."""
+    parts = tuple(_make(one, tol, n_samples) for one in problems) if len(problems) > 1 else ()
+    return _make(total, tol, n_samples, parts)
+
+
+_NAMES = {field.name for field in fields(FitReport)}
+
+
+def _make(
+    info: dict[str, Any], tol: float, n_samples: int, problems: tuple[FitReport, ...] = ()
+) -> FitReport:
+    values = {name: value for name, value in info.items() if name in _NAMES}
+    values["stop"] = _core.stop_name(info["stop"])
+    values["precision"] = {1: "float32", 2: "float64"}[info["dtype"]]
+    return FitReport(tol=tol, n_samples=n_samples, problems=problems, **values)
+
+
+_MOST_PROBLEMS = 12
+
+
+def _table(problems: tuple[FitReport, ...]) -> list[str]:
+    if not problems:
+        return []
+    lines = [f"  {'problem':>7} {'stop':>10} {'steps':>9} {'SV':>7} {'dual':>15} {'gap':>9}"]
+    for k, one in enumerate(problems[:_MOST_PROBLEMS]):
+        lines.append(
+            f"  {k:>7} {one.stop:>10} {one.n_iter:>9} {one.n_support:>7} {one.dual:>15.8g} "
+            f"{one.gap:>9.2g}"
+        )
+    if len(problems) > _MOST_PROBLEMS:
+        lines.append(f"  ... {len(problems) - _MOST_PROBLEMS} more in .problems")
+    return lines
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{1e6 * seconds:.0f} us"
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _bytes(n_bytes: int) -> str:
+    size = float(n_bytes)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}" if unit != "B" else f"{n_bytes} B"
+        size /= 1024
+    return f"{size:.3g} GiB"

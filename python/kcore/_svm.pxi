@@ -1,0 +1,374 @@
+# Support vector machines, fit and predict: part of _core.pyx, included there.
+
+C_SVC = KC_C_SVC
+NU_SVC = KC_NU_SVC
+EPS_SVR = KC_EPS_SVR
+NU_SVR = KC_NU_SVR
+ONE_CLASS = KC_ONE_CLASS
+ONE_VS_ONE = KC_ONE_VS_ONE
+ONE_VS_REST = KC_ONE_VS_REST
+PRECISION_AUTO = KC_PRECISION_AUTO
+PRECISION_F32 = KC_PRECISION_F32
+PRECISION_F64 = KC_PRECISION_F64
+STOP_CONVERGED = KC_STOP_CONVERGED
+
+cdef object ndarray = np.ndarray
+
+
+def settings():
+    """Return the core's table of settings: name -> (type, default, min, max, above min, help)."""
+    cdef int32_t k
+    cdef const kc_setting *s
+    table = {}
+    for k in range(kc_setting_count()):
+        s = kc_setting_at(k)
+        table[s.name.decode("ascii")] = (
+            s.type.decode("ascii"), s.default_value, s.min, s.max, s.is_above_min != 0,
+            s.help.decode("utf-8"))
+    return table
+
+
+def stop_name(int stop):
+    """Return the word for a reason to stop: ``'converged'``, ``'max_iter'``, ..."""
+    return kc_stop_name(<kc_stop>stop).decode("ascii")
+
+
+# ---- Models
+
+@cython.final
+cdef class Model:
+    """Owner of one ``kc_model``: immutable, for any number of threads at once."""
+
+    cdef kc_model *ptr
+    cdef Context context
+    cdef kc_model_info info
+
+    def __dealloc__(self):
+        if self.context is not None:
+            kc_model_free(self.context.ptr, self.ptr)
+
+    def __reduce__(self):
+        raise TypeError("a compiled model is not pickled: it is made again from its parts")
+
+    def describe(self):
+        """Return ``kc_model_info`` as a dict."""
+        return self.info
+
+    def support(self):
+        """Return the indices of the support vectors among the samples of the fit."""
+        out = empty(self.info.n_support, INT32)
+        cdef int32_t[::1] view = out
+        if self.info.n_support > 0:
+            kc_model_support(self.ptr, &view[0])
+        return out
+
+    def class_counts(self):
+        """Return how many support vectors each class has."""
+        out = empty(max(1, self.info.n_classes), INT32)
+        cdef int32_t[::1] view = out
+        kc_model_class_counts(self.ptr, &view[0])
+        return out
+
+    def intercepts(self):
+        """Return the intercept of every problem."""
+        out = empty(self.info.n_problems, FLOAT64)
+        cdef double[::1] view = out
+        kc_model_intercepts(self.ptr, &view[0])
+        return out
+
+    def coef(self):
+        """Return the coefficients of the support vectors, n_coef_rows x n_support."""
+        out = empty((self.info.n_coef_rows, self.info.n_support), FLOAT64)
+        cdef double[:, ::1] view = out
+        if self.info.n_support > 0:
+            kc_model_coef(self.ptr, &view[0, 0])
+        return out
+
+    def vectors(self):
+        """Return the support vectors as doubles: an array, or (data, indices, indptr) of CSR."""
+        cdef kc_error err
+        cdef double[:, ::1] dense
+        cdef double[::1] values
+        cdef int32_t[::1] indices
+        cdef int64_t[::1] indptr
+        if self.info.storage == KC_DENSE:
+            out = empty((self.info.n_support, self.info.n_cols), FLOAT64)
+            if self.info.n_support > 0:
+                dense = out
+                check(kc_model_vectors(self.ptr, &dense[0, 0], &err), &err)
+            return out
+        # One entry more than there are, so that there is always a first one to point at.
+        values = data = empty(self.info.n_values + 1, FLOAT64)
+        indices = columns = empty(self.info.n_values + 1, INT32)
+        indptr = bounds = empty(self.info.n_support + 1, INT64)
+        check(kc_model_vectors_csr(
+            self.ptr, &indptr[0], &indices[0], &values[0], &err), &err)
+        return data[:self.info.n_values], columns[:self.info.n_values], bounds
+
+    def linear(self):
+        """Return the weights of a linear kernel, n_problems x n_cols."""
+        cdef kc_error err
+        out = empty((self.info.n_problems, self.info.n_cols), FLOAT64)
+        cdef double[:, ::1] view = out
+        check(kc_model_linear(self.ptr, &view[0, 0], &err), &err)
+        return out
+
+    # Prediction.  `x` is what the user gave: where it is a plain array that the core can read as
+    # it is, the answer comes at once; else None, and the caller makes points of it.
+
+    def decide_plain(self, x, bint by_class, int32_t n_threads):
+        """Return decision values, or None where `x` is not simply an array that fits."""
+        cdef View view
+        if not open_plain(&view, x, self.info.n_cols):
+            return None
+        try:
+            return decide(self, &view.points, by_class, n_threads)
+        finally:
+            close_view(&view)
+
+    def decide(self, points, bint by_class, int32_t n_threads):
+        """Return decision values: one for each sample, or a row of them."""
+        cdef View view
+        try:
+            open_view(&view, points, b"X")
+            return decide(self, &view.points, by_class, n_threads)
+        finally:
+            close_view(&view)
+
+    def classify_plain(self, x, bint break_ties, int32_t n_threads):
+        """Return classes as indices, or None where `x` is not simply an array that fits."""
+        cdef View view
+        if not open_plain(&view, x, self.info.n_cols):
+            return None
+        try:
+            return classify(self, &view.points, break_ties, n_threads)
+        finally:
+            close_view(&view)
+
+    def classify(self, points, bint break_ties, int32_t n_threads):
+        """Return the class of each sample as an index; for one-class, 1 or -1."""
+        cdef View view
+        try:
+            open_view(&view, points, b"X")
+            return classify(self, &view.points, break_ties, n_threads)
+        finally:
+            close_view(&view)
+
+
+cdef bint open_plain(View *view, object x, int64_t n_cols) except -1:
+    """Borrow `x` if it is an ndarray of aligned native reals with rows of the right length."""
+    if type(x) is not ndarray:
+        return False
+    memset(view, 0, sizeof(View))
+    view.points.name = b"X"
+    try:
+        borrow_dense(view, x)
+    except (TypeError, ValueError, BufferError):
+        close_view(view)
+        return False
+    if view.points.n_cols != n_cols or view.points.n_rows == 0:
+        close_view(view)
+        return False
+    return True
+
+
+cdef object decide(Model model, const kc_points *x, bint by_class, int32_t n_threads):
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_error err
+    cdef kc_status status
+    cdef Py_buffer vout
+    cdef kc_decision_shape shape = KC_DECISION_PROBLEMS
+    cdef int64_t n_cols = model.info.n_problems
+    cdef double *values
+
+    if by_class and model.info.n_classes > 2:
+        shape = KC_DECISION_CLASSES
+        n_cols = model.info.n_classes
+    memset(&vout, 0, sizeof(Py_buffer))
+    if n_cols == 1:
+        out = empty(x.n_rows, FLOAT64)
+    else:
+        out = empty((x.n_rows, n_cols), FLOAT64)
+    try:
+        values = <double *>borrow(&vout, out, b"d", x.n_rows * n_cols, True)
+        with nogil:
+            status = kc_model_decision(ctx, &run, model.ptr, x, shape, values, n_cols, &err)
+        check(status, &err)
+    finally:
+        PyBuffer_Release(&vout)
+    return out
+
+
+cdef object classify(Model model, const kc_points *x, bint break_ties, int32_t n_threads):
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_error err
+    cdef kc_status status
+    cdef Py_buffer vout
+    cdef int32_t *codes
+
+    memset(&vout, 0, sizeof(Py_buffer))
+    out = empty(x.n_rows, INT32)
+    try:
+        codes = <int32_t *>borrow(&vout, out, b"i", x.n_rows, True)
+        with nogil:
+            status = kc_model_predict(ctx, &run, model.ptr, x, break_ties, codes, &err)
+        check(status, &err)
+    finally:
+        PyBuffer_Release(&vout)
+    return out
+
+
+def make_model(
+    dict info, CompiledKernel kernel, points, support, class_counts, coef, intercepts,
+):
+    """Return the model of these parts: what `describe` and the functions after it gave."""
+    cdef kc_error err
+    cdef kc_model_info c_info = info
+    cdef kc_model_parts parts
+    cdef View view
+    cdef Py_buffer buffers[4]
+    cdef Model model = Model()
+
+    memset(&view, 0, sizeof(View))
+    memset(buffers, 0, sizeof(buffers))
+    memset(&parts, 0, sizeof(parts))
+    parts.struct_size = sizeof(parts)
+    parts.info = &c_info
+    parts.kernel = NULL if kernel is None else kernel.ptr
+    try:
+        if points is not None:
+            open_view(&view, points, b"support vectors")
+            parts.x = &view.points
+        parts.support = <int32_t *>borrow(&buffers[0], support, b"i", c_info.n_support, False)
+        parts.class_counts = <int32_t *>borrow(
+            &buffers[1], class_counts, b"i", max(1, c_info.n_classes), False)
+        parts.coef = <double *>borrow(
+            &buffers[2], coef, b"d", c_info.n_coef_rows * c_info.n_support, False)
+        parts.intercepts = <double *>borrow(
+            &buffers[3], intercepts, b"d", c_info.n_problems, False)
+        check(kc_model_create(the_context.ptr, &parts, &model.ptr, &err), &err)
+        own_model(model)
+    finally:
+        for k in range(4):
+            PyBuffer_Release(&buffers[k])
+        close_view(&view)
+    return model
+
+
+cdef int own_model(Model model) except -1:
+    cdef kc_error err
+    model.context = the_context
+    model.info.struct_size = sizeof(kc_model_info)
+    return check(kc_model_describe(model.ptr, &model.info, &err), &err)
+
+
+# ---- Fit
+
+@cython.final
+cdef class FitInfo:
+    """What the core says of a fit: the total, and each of its problems."""
+
+    cdef kc_fit_info *rows  # the total first
+    cdef int64_t n_problems
+
+    def __cinit__(self, int64_t n_problems):
+        cdef size_t n_bytes = <size_t>(1 + n_problems) * sizeof(kc_fit_info)
+        self.rows = <kc_fit_info *>PyMem_Malloc(n_bytes)
+        if self.rows == NULL:
+            raise MemoryError
+        memset(self.rows, 0, n_bytes)
+        self.rows[0].struct_size = sizeof(kc_fit_info)
+        self.n_problems = n_problems
+
+    def __dealloc__(self):
+        PyMem_Free(self.rows)
+
+    def __reduce__(self):
+        raise TypeError("pickle what total and problems return")
+
+    @property
+    def stop(self):
+        """Why the fit ended, as a number."""
+        return <int>self.rows[0].stop
+
+    def total(self):
+        """Return ``kc_fit_info`` of the whole fit as a dict."""
+        return self.rows[0]
+
+    def problems(self):
+        """Return ``kc_fit_info`` of each problem, as dicts."""
+        return [self.rows[1 + k] for k in range(self.n_problems)]
+
+
+def fit_svm(
+    CompiledKernel kernel, points, int32_t svm_type, int32_t multiclass, int32_t precision,
+    bint shrinking, C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
+    codes, int32_t n_classes, targets, weights, start, int64_t n_coef_rows,
+    int32_t n_threads, double time_limit, callback,
+):
+    """Fit a model; C, nu and epsilon are the core's own where None.  Return it and a FitInfo."""
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_svm_settings s
+    cdef kc_svm_data data
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    cdef Py_buffer buffers[4]
+    cdef Model model = Model()
+    cdef FitInfo info
+    cdef Listener listener = None
+    cdef kc_kernel *c_kernel = NULL if kernel is None else kernel.ptr
+    cdef int64_t n
+
+    kc_svm_settings_init(&s, sizeof(s))
+    s.type = svm_type
+    s.multiclass = multiclass
+    s.precision = precision
+    s.shrinking = shrinking
+    s.tol = tol
+    s.cache_bytes = cache_bytes
+    s.max_iter = max_iter
+    if C is not None:
+        s.C = C
+    if nu is not None:
+        s.nu = nu
+    if epsilon is not None:
+        s.epsilon = epsilon
+    run.time_limit = time_limit
+    if callback is not None:
+        listener = Listener(callback)
+        run.on_progress = tell_progress
+        run.progress_data = <void *>listener
+    info = FitInfo(kc_svm_problem_count(&s, n_classes))
+
+    memset(buffers, 0, sizeof(buffers))
+    memset(&data, 0, sizeof(data))
+    data.struct_size = sizeof(data)
+    data.x = &view.points
+    data.n_classes = n_classes
+    try:
+        open_view(&view, points, b"X")
+        n = view.points.n_rows
+        if codes is not None:
+            data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", n, False)
+        if targets is not None:
+            data.targets = <double *>borrow(&buffers[1], targets, b"d", n, False)
+        if weights is not None:
+            data.weights = <double *>borrow(&buffers[2], weights, b"d", n, False)
+        if start is not None:
+            data.start = <double *>borrow(&buffers[3], start, b"d", n_coef_rows * n, False)
+        with nogil:
+            status = kc_svm_fit(
+                ctx, &run, &s, c_kernel, &data, &model.ptr, info.rows, info.rows + 1, &err)
+        if listener is not None and listener.error is not None:
+            raise listener.error
+        check(status, &err)
+        own_model(model)
+    finally:
+        for k in range(4):
+            PyBuffer_Release(&buffers[k])
+        close_view(&view)
+    return model, info

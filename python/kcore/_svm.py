@@ -1,0 +1,602 @@
+"""The machinery behind `kcore.svm`: the call of the core, and what a fit leaves behind."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kcore import _core, exceptions
+from kcore._base import (
+    Fitted,
+    as_labels,
+    as_samples,
+    as_targets,
+    as_weights,
+    class_weights,
+    feature_names,
+    fitted,
+)
+from kcore._kernelized import KernelEstimator, Nodes, call_kernel, take_rows
+from kcore._report import FitReport, Progress, make_report
+from kcore._validate import CSR, Points
+
+_PRECISIONS = {
+    "auto": _core.PRECISION_AUTO,
+    "float32": _core.PRECISION_F32,
+    "float64": _core.PRECISION_F64,
+}
+_MULTI_CLASS = {"ovo": _core.ONE_VS_ONE, "ovr": _core.ONE_VS_REST}
+_SHAPES = {"ovr": True, "ovo": False}
+
+
+_Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
+
+
+class Box(NamedTuple):
+    """What bounds the coefficients, as far as the machine has it."""
+
+    C: float | None = None
+    nu: float | None = None
+    epsilon: float | None = None
+
+
+# ---- What a fit leaves behind
+
+
+class Machine(Fitted):
+    """A compiled model with what it takes to use, describe and pickle it."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        names: NDArray[np.object_] | None,
+        model: _core.Model,
+        nodes: Nodes | None,
+        classes: NDArray[Any] | None,
+        report: tuple[_core.FitInfo | _Numbers, float],
+        vectors: Points | None = None,
+    ) -> None:
+        super().__init__(shape, names)
+        self.model = model
+        self.nodes = nodes  # of the kernel; None where kernel values were given
+        self.classes = classes
+        self.report_parts = report  # what the core filled in, and the tolerance
+        self.vectors = vectors  # of a Python function as a kernel: it computes with them
+        self.is_plain = names is None and vectors is None  # prediction needs no Python
+        self.sparse_type: Any = None  # of X, where it was sparse
+
+    def report(self) -> FitReport:
+        """Return the report on the fit."""
+        info, tol = self.report_parts
+        numbers = (info.total(), info.problems()) if isinstance(info, _core.FitInfo) else info
+        self.report_parts = (numbers, tol)
+        return make_report(*numbers, tol, self.shape[0])
+
+    def support_vectors(self) -> Points | None:
+        """Return the support vectors in the type of the model; None where it has none."""
+        info = self.model.describe()
+        if info["is_given"]:
+            return self.vectors
+        dtype = np.float32 if info["dtype"] == 1 else np.float64
+        found = self.model.vectors()
+        if isinstance(found, tuple):
+            data, indices, indptr = found
+            shape = (info["n_support"], info["n_cols"])
+            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
+        return cast("Points", found.astype(dtype, copy=False))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.report()  # makes numbers of what the core filled in
+        model = self.model
+        parts = (
+            model.describe(),
+            self.nodes,
+            self.support_vectors(),
+            model.support(),
+            model.class_counts(),
+            model.coef(),
+            model.intercepts(),
+        )
+        return _restore, (
+            self.shape, self.names, parts, self.classes, self.report_parts, self.sparse_type,
+        )  # fmt: skip
+
+
+def _restore(
+    shape: tuple[int, int],
+    names: NDArray[np.object_] | None,
+    parts: tuple[Any, ...],
+    classes: NDArray[Any] | None,
+    report: tuple[_Numbers, float],
+    sparse_type: Any,
+) -> Machine:
+    """Make a model again from its numbers."""
+    info, nodes, vectors, *arrays = parts
+    if nodes is None:
+        model = _core.make_model(info, None, None, *arrays)
+        machine = Machine(shape, names, model, None, classes, report, vectors)
+    else:
+        model = _core.make_model(info, _core.CompiledKernel(nodes), vectors, *arrays)
+        machine = Machine(shape, names, model, nodes, classes, report)
+    machine.sparse_type = sparse_type
+    return machine
+
+
+# ---- All five
+
+
+class SVM(KernelEstimator):
+    """What the five machines share: kernels, the call of the core, and attributes."""
+
+    _type: ClassVar[int]
+    _fitted: Machine
+
+    shrinking: bool
+    tol: float
+    cache_size: float | str
+    max_iter: int
+    precision: str
+    warm_start: bool
+    n_jobs: int | None
+    time_limit: float | None
+    callback: Callable[[Progress], Any] | None
+
+    # ---- Fit
+
+    def _solve(
+        self,
+        X: Any,
+        points: Points,
+        *,
+        codes: NDArray[np.int32] | None = None,
+        classes: NDArray[Any] | None = None,
+        targets: NDArray[np.float64] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        init: Any = None,
+        box: Box,
+    ) -> Self:
+        """Call the core and keep what it gives; the last step of every fit."""
+        names = feature_names(X)
+        n_samples = points.shape[0]
+        n_classes = 0 if classes is None else len(classes)
+        multiclass = _core.ONE_VS_ONE if classes is None else self._multiclass()
+        n_rows = _coef_rows(n_classes, multiclass)
+        tol = self._real("tol")
+        nodes, compiled, data = self._kernel_of(points, weights)
+        callback = self.callback
+        model, info = _core.fit_svm(
+            compiled,
+            data,
+            self._type,
+            multiclass,
+            self._choice("precision", _PRECISIONS),
+            bool(self.shrinking),
+            box.C,
+            box.nu,
+            box.epsilon,
+            tol,
+            self._cache_bytes(),
+            self._most_steps(),
+            codes,
+            n_classes,
+            targets,
+            weights,
+            self._start(init, n_samples, n_rows, classes),
+            n_rows,
+            self._n_threads(),
+            self._seconds(),
+            None if callback is None else lambda *values: callback(Progress(*values)),
+        )
+        vectors = (
+            take_rows(points, model.support()) if callable(self.kernel) and nodes is None else None
+        )
+        machine = Machine(points.shape, names, model, nodes, classes, (info, tol), vectors)
+        if isinstance(points, CSR):
+            machine.sparse_type = _array_type(X)
+        if info.stop != _core.STOP_CONVERGED:
+            self._warn(machine.report())
+        self._fitted = machine
+        return self
+
+    def _multiclass(self) -> int:
+        raise NotImplementedError
+
+    def _warn(self, report: FitReport) -> None:
+        advice = {
+            "max_iter": "Raise max_iter, scale the features, or take a smaller C.",
+            "time": "Raise time_limit.",
+            "stalled": "Rounding allows no further step: scale the features, take a smaller C, "
+            "or precision='float64'.",
+        }
+        warnings.warn(
+            f"{type(self).__name__} stopped before its tolerance was reached ({report.stop}): "
+            f"largest violation {report.violation:.3g}, tol {report.tol:g}, duality gap "
+            f"{report.gap:.3g} at the objective {report.primal:.6g}. The model can be used, but is "
+            f"not optimal. {advice.get(report.stop, '')}",
+            exceptions.ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    # ---- Parameters of the core
+
+    def _cache_bytes(self) -> int:
+        size = self.cache_size
+        if isinstance(size, str):
+            if size == "auto":
+                return 0
+        elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
+            return max(1, int(float(size) * 2**20))
+        raise ValueError(
+            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
+        )
+
+    def _most_steps(self) -> int:
+        most = self._integer("max_iter")
+        if most == -1:
+            return 0
+        if not 0 < most < 2**63:
+            raise ValueError(f"max_iter must be positive, or -1 for the default, got {most}")
+        return most
+
+    def _seconds(self) -> float:
+        if self.time_limit is None:
+            return 0.0
+        seconds = self._real("time_limit")
+        if not seconds > 0:
+            raise ValueError(f"time_limit must be positive seconds or None, got {seconds!r}")
+        return seconds if seconds < math.inf else 0.0
+
+    # ---- Start
+
+    def _start(
+        self, init: Any, n_samples: int, n_rows: int, classes: NDArray[Any] | None
+    ) -> NDArray[np.float64] | None:
+        """Return coefficients to start from, a column for each sample."""
+        if init is None:
+            if not self.warm_start or "_fitted" not in self.__dict__:
+                return None
+            machine = self._fitted
+            if machine.shape[0] != n_samples or not _same_classes(machine.classes, classes):
+                return None
+        elif isinstance(init, SVM):
+            machine = init._state("init")
+            if type(init)._type != self._type or not _same_classes(machine.classes, classes):
+                raise ValueError(f"init must be a {type(self).__name__} fitted to the same classes")
+        else:
+            return _as_start(init, n_samples, n_rows)
+        return _spread(machine, n_samples, n_rows)
+
+    # ---- Prediction
+
+    def _decide(self, X: Any, by_class: bool, method: str) -> NDArray[np.float64]:
+        try:
+            machine = self._fitted
+        except AttributeError:
+            machine = self._state(method)
+        n_jobs = 0 if self.n_jobs is None else self._n_threads()
+        if machine.is_plain:
+            values = machine.model.decide_plain(X, by_class, n_jobs)
+            if values is not None:
+                return values
+        return machine.model.decide(self._points(X, machine), by_class, n_jobs)
+
+    def _classify(self, X: Any, break_ties: bool) -> NDArray[np.int32]:
+        try:
+            machine = self._fitted
+        except AttributeError:
+            machine = self._state("predict")
+        n_jobs = 0 if self.n_jobs is None else self._n_threads()
+        if machine.is_plain:
+            codes = machine.model.classify_plain(X, break_ties, n_jobs)
+            if codes is not None:
+                return codes
+        return machine.model.classify(self._points(X, machine), break_ties, n_jobs)
+
+    def _points(self, X: Any, machine: Machine) -> Points:
+        """Return what the model evaluates: samples, or kernel values with the support vectors."""
+        info = machine.model.describe()
+        # Kernel values with the support vectors alone are enough.
+        others = (info["n_support"],) if info["is_given"] and machine.vectors is None else ()
+        points = self._points_to_predict(X, machine, others)
+        if machine.vectors is None:
+            return points
+        kernel = cast("Callable[[Any, Any], Any]", self.kernel)
+        return call_kernel(kernel, points, machine.vectors)
+
+    # ---- Attributes
+
+    @fitted
+    def support_(self) -> NDArray[np.int32]:
+        """Indices of the support vectors, sorted by class."""
+        return self._fitted.model.support()
+
+    @fitted
+    def n_support_(self) -> NDArray[np.int32]:
+        """Number of support vectors of each class; of all where there are no classes."""
+        return self._fitted.model.class_counts()
+
+    @fitted
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the support vectors, with the sign of their class."""
+        return self._fitted.model.coef()
+
+    @fitted
+    def intercept_(self) -> NDArray[np.float64]:
+        """Intercepts of the decision functions."""
+        return self._fitted.model.intercepts()
+
+    @fitted
+    def support_vectors_(self) -> Any:
+        """The support vectors; an empty array where kernel values were given."""
+        machine = self._fitted
+        vectors = machine.support_vectors()
+        if vectors is None:
+            return np.empty((0, 0))
+        if isinstance(vectors, CSR):
+            return machine.sparse_type(
+                (vectors.data, vectors.indices, vectors.indptr), shape=vectors.shape
+            )
+        return vectors
+
+    @fitted
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the features, for the linear kernel."""
+        machine = self._fitted
+        if not machine.model.describe()["is_linear"]:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        return machine.model.linear()
+
+    @fitted
+    def fit_report_(self) -> FitReport:
+        """Certificate and cost of the fit."""
+        return self._fitted.report()
+
+    @property
+    def fit_status_(self) -> int:
+        """0 where the fit converged, else 1."""
+        self._state("fit_status_")
+        return 0 if self.fit_report_.converged else 1
+
+    @property
+    def shape_fit_(self) -> tuple[int, int]:
+        """Shape of the samples of the fit."""
+        shape: tuple[int, int] = self._state("shape_fit_").shape
+        return shape
+
+    @property
+    def n_iter_(self) -> Any:
+        """Pair steps of the solver."""
+        self._state("n_iter_")
+        return self.fit_report_.n_iter
+
+
+def _coef_rows(n_classes: int, multiclass: int) -> int:
+    if n_classes <= 2:
+        return 1
+    return n_classes if multiclass == _core.ONE_VS_REST else n_classes - 1
+
+
+def _array_type(X: Any) -> Any:
+    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
+    import scipy.sparse as sp
+
+    return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+
+
+def _same_classes(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return bool(np.array_equal(a, b))
+
+
+def _spread(machine: Machine, n_samples: int, n_rows: int) -> NDArray[np.float64]:
+    """Return the coefficients of a model with a column for each sample."""
+    support, coef = machine.model.support(), machine.model.coef()
+    if len(support) and int(support.max()) >= n_samples:
+        raise ValueError(
+            f"init was fitted to {machine.shape[0]} samples, and sample {int(support.max())} is a "
+            f"support vector; X has {n_samples} rows"
+        )
+    if len(coef) != n_rows:
+        raise ValueError(f"init has {len(coef)} rows of coefficients, this fit has {n_rows}")
+    start = np.zeros((n_rows, n_samples))
+    start[:, support] = coef
+    return start
+
+
+def _as_start(init: Any, n_samples: int, n_rows: int) -> NDArray[np.float64]:
+    start = np.array(init, dtype=np.float64, order="C", ndmin=2)
+    if start.shape != (n_rows, n_samples):
+        raise ValueError(
+            f"init must be a fitted model or coefficients of shape ({n_rows}, {n_samples}), "
+            f"got shape {np.shape(init)}"
+        )
+    if not np.isfinite(start).all():
+        raise ValueError("init has coefficients that are not finite")
+    return start
+
+
+# ---- Classifiers
+
+
+class Classifier(SVM):
+    """What SVC and NuSVC share."""
+
+    class_weight: dict[Any, float] | str | None
+    multi_class: str
+    decision_function_shape: str
+    break_ties: bool
+
+    def _multiclass(self) -> int:
+        return self._choice("multi_class", _MULTI_CLASS)
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:
+        points = as_samples(X)
+        n_samples = points.shape[0]
+        classes, codes = as_labels(y, n_samples)
+        weights = None
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, n_samples)
+            classes, codes = _without_weightless(classes, codes, weights)
+        if len(classes) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; got 1 class: "
+                f"{classes.tolist()[0]!r}"
+            )
+        if self.class_weight is not None:
+            weights = class_weights(self.class_weight, classes, codes, weights)
+        return self._solve(
+            X, points, codes=codes, classes=classes, weights=weights, init=init, box=box
+        )
+
+    def decision_function(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+        """Return how far samples are on which side.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel='precomputed'`` kernel values with all samples of the fit, or
+            with the support vectors alone.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            Two classes: positive values say ``classes_[1]``. More: a column for each class, or
+            with ``decision_function_shape='ovo'`` for each pair of classes.
+        """
+        return self._decide(X, self._by_class(), "decision_function")
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """Return the class of each sample.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        break_ties = self.break_ties
+        if break_ties and not self._by_class():
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        codes = self._classify(X, break_ties)
+        return cast("NDArray[Any]", self._fitted.classes).take(codes)
+
+    def score(self, X: ArrayLike | Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the fraction of samples whose class is predicted rightly.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array_like of shape (n_samples,)
+            Their classes.
+        sample_weight : array_like of shape (n_samples,), optional
+            Their weights in the mean.
+        """
+        predicted = self.predict(X)
+        is_right = predicted == np.asarray(y).reshape(-1)
+        if np.shape(is_right) != predicted.shape:
+            raise ValueError(f"X has {len(predicted)} rows, y has shape {np.shape(y)}")
+        return float(np.average(is_right, weights=sample_weight))
+
+    def _by_class(self) -> bool:
+        shape = self.decision_function_shape
+        return True if shape == "ovr" else self._choice("decision_function_shape", _SHAPES)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels of the classes, sorted."""
+        return cast("NDArray[Any]", self._state("classes_").classes)
+
+    @property
+    def margin_(self) -> float:
+        """Half the width of the margin in feature space, 1 / |w|; for two classes."""
+        self._state("margin_")
+        if len(self.classes_) != 2:
+            raise AttributeError("margin_ is there for two classes; see fit_report_.problems")
+        norm = self.fit_report_.norm
+        return 1.0 / norm if norm > 0 else math.inf
+
+    @fitted
+    def n_iter_(self) -> NDArray[np.int32]:
+        """Pair steps of the solver, for each problem."""
+        report = self.fit_report_
+        problems = report.problems or (report,)
+        return np.array([one.n_iter for one in problems], dtype=np.int64)
+
+
+def _without_weightless(
+    classes: NDArray[Any], codes: NDArray[np.int32], weights: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Drop classes of which no sample has a weight, as if those samples were not there."""
+    is_there = np.bincount(codes, weights, len(classes)) > 0
+    if is_there.all():
+        return classes, codes
+    if not is_there.sum() > 1:
+        raise ValueError(
+            "The number of classes has to be greater than one; only 1 class has samples of "
+            f"positive weight: {classes[is_there].tolist()[0]!r}"
+        )
+    places = np.cumsum(is_there) - 1
+    places[~is_there] = 0  # whatever: the core leaves out samples without a weight
+    return classes[is_there], places[codes].astype(np.int32)
+
+
+# ---- Regressors
+
+
+class Regressor(SVM):
+    """What SVR and NuSVR share."""
+
+    def _fit_targets(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:
+        points = as_samples(X)
+        n_samples = points.shape[0]
+        targets = as_targets(y, n_samples)
+        weights = None if sample_weight is None else as_weights(sample_weight, n_samples)
+        return self._solve(X, points, targets=targets, weights=weights, init=init, box=box)
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+        """Return the value of the function at each sample.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel='precomputed'`` kernel values with all samples of the fit, or
+            with the support vectors alone.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decide(X, False, "predict")
+
+    def score(self, X: ArrayLike | Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R^2: 1 is best, 0 what the mean gives.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array_like of shape (n_samples,)
+            Their targets.
+        sample_weight : array_like of shape (n_samples,), optional
+            Their weights in the sums.
+        """
+        predicted = self.predict(X)
+        targets = as_targets(y, len(predicted))
+        weights = None if sample_weight is None else as_weights(sample_weight, len(predicted))
+        residual = np.average((targets - predicted) ** 2, weights=weights)
+        mean = np.average(targets, weights=weights)
+        spread = np.average((targets - mean) ** 2, weights=weights)
+        if spread == 0:
+            return 1.0 if residual == 0 else 0.0
+        return float(1.0 - residual / spread)

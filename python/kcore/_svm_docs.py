@@ -1,0 +1,120 @@
+"""Words that the docstrings of `kcore.svm` share."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TypeVar
+
+_DOCS = {
+    "kernel": """
+        kernel : str, kcore kernel or function, default 'rbf'
+            ``'linear'``, ``'poly'``, ``'rbf'``, ``'sigmoid'`` or ``'laplacian'`` with the
+            parameters below; any kernel of `kcore.kernels`, with its own parameters;
+            ``'precomputed'``: X is the matrix of kernel values; or a function of two sets of
+            samples that returns such a matrix. A function is slow: its values on all pairs of
+            samples are computed once and kept.
+        degree : int, default 3
+            Of ``'poly'``.
+        gamma : 'scale', 'auto' or float, default 'scale'
+            Of all named kernels but ``'linear'``. ``'scale'``: 1 / (n_features * variance of X),
+            the variance weighted by `sample_weight`; ``'auto'``: 1 / n_features.
+        coef0 : float, default 0.0
+            Of ``'poly'`` and ``'sigmoid'``.
+        """,
+    "classes": """
+        class_weight : dict, 'balanced' or None
+            Factors of sample weights by label; ``'balanced'``: inversely proportional to the
+            weight of the class.
+        multi_class : {'ovo', 'ovr'}, default 'ovo'
+            More than two classes: each against each, or each against the rest.
+        decision_function_shape : {'ovr', 'ovo'}, default 'ovr'
+            What `decision_function` returns for more than two classes: a column for each class,
+            or for each pair.
+        break_ties : bool, default False
+            Whether `predict` settles equal votes by the values of `decision_function`; else the
+            first class wins.
+        """,
+    "solver": """
+        shrinking : bool, default True
+            Whether the solver sets aside variables that stay at their bounds.
+        tol : float, default 1e-3
+            The solver stops when the optimality conditions are violated by less than this.
+        cache_size : 'auto' or float, default 'auto'
+            Megabytes for kernel rows. ``'auto'``: all rows if they fit in a quarter of the memory
+            available, else that quarter.
+        max_iter : int, default -1
+            Most steps of the solver; -1: max(10^7, 100 n_samples).
+        precision : {'auto', 'float32', 'float64'}, default 'auto'
+            Of kernel values. ``'auto'``: float32 where its error cannot move the result by more
+            than tol / 4 and it pays. Sums are in float64 always.
+        warm_start : bool, default False
+            Whether `fit` starts from the solution of the last fit, where that had as many samples
+            and the same classes.
+        n_jobs : int, optional
+            Threads of `fit` and `predict`; -1 for all usable CPUs. Results do not depend on it.
+        time_limit : float, optional
+            Seconds after which `fit` ends with what it has, and a warning.
+        callback : function, optional
+            Called with a `Progress` about every 20 ms while `fit` runs. An exception that it
+            raises ends the fit and leaves the estimator as it was.
+        """,
+    "class_attributes": """
+        classes_ : ndarray of shape (n_classes,)
+            The labels, sorted.
+        support_ : ndarray of shape (n_SV,)
+            Indices of the support vectors, sorted by class.
+        support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+            The support vectors.
+        n_support_ : ndarray of shape (n_classes,)
+            Number of support vectors of each class.
+        dual_coef_ : ndarray of shape (n_classes - 1, n_SV)
+            Coefficients of the support vectors, with the sign of their class;
+            ``multi_class='ovr'``: (n_classes, n_SV).
+        intercept_ : ndarray of shape (n_problems,)
+            Intercepts of the decision functions.
+        coef_ : ndarray of shape (n_problems, n_features)
+            Weights of the features, for the linear kernel.
+        margin_ : float
+            1 / |w|, for two classes.
+        n_iter_ : ndarray of shape (n_problems,)
+            Steps of the solver.
+        """,
+    "attributes": """
+        support_ : ndarray of shape (n_SV,)
+            Indices of the support vectors.
+        support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+            The support vectors.
+        n_support_ : ndarray of shape (1,)
+            Number of support vectors.
+        dual_coef_ : ndarray of shape (1, n_SV)
+            Coefficients of the support vectors.
+        intercept_ : ndarray of shape (1,)
+            The intercept.
+        coef_ : ndarray of shape (1, n_features)
+            Weights of the features, for the linear kernel.
+        n_iter_ : int
+            Steps of the solver.
+        """,
+    "fit_attributes": """
+        fit_report_ : FitReport
+            Certificate and cost of the fit.
+        fit_status_ : int
+            0 where the fit converged, else 1.
+        shape_fit_ : tuple of int
+            Shape of the samples of the fit.
+        n_features_in_ : int
+            Number of features.
+        feature_names_in_ : ndarray of shape (n_features,)
+            Names of the features, where X was a data frame.
+        """,
+}
+
+_C = TypeVar("_C", bound=type)
+
+
+def documented(cls: _C) -> _C:
+    """Put the shared paragraphs of a docstring where their names stand, as ``<kernel>``."""
+    for name, text in _DOCS.items():
+        paragraph = textwrap.indent(textwrap.dedent(text).strip(), "    ")
+        cls.__doc__ = (cls.__doc__ or "").replace(f"    <{name}>", paragraph)
+    return cls
