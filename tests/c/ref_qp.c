@@ -73,8 +73,8 @@ static void fill_variables(ref_problem *p, kc_rng *rng, const double *x, size_t 
     }
 }
 
-ref_problem ref_random(kc_rng *rng, ref_form form, ref_matrix matrix, size_t n, double c,
-                       bool is_f32)
+ref_problem ref_random_problem(kc_rng *rng, ref_form form, ref_matrix matrix, size_t n, double c,
+                               bool is_f32)
 {
     size_t d = 2 + kc_rng_below(rng, 4);
     double *x = malloc(n * d * sizeof *x);

@@ -32,8 +32,8 @@ typedef struct ref_problem {
 } ref_problem;
 
 /* Random, feasible, with unequal boxes; is_f32: the matrix is exact in float. */
-ref_problem ref_random(kc_rng *rng, ref_form form, ref_matrix matrix, size_t n, double c,
-                       bool is_f32);
+ref_problem ref_random_problem(kc_rng *rng, ref_form form, ref_matrix matrix, size_t n, double c,
+                               bool is_f32);
 void ref_free(ref_problem *problem);
 
 /* The same as the solver takes it; start is left NULL. */

@@ -68,7 +68,7 @@ static void compare_with_pairs(ref_matrix matrix, kc_dtype dtype, size_t most, i
         for (int form = 0; form < REF_FORMS; form++) {
             size_t n = 2 + kc_rng_below(&rng, most - 1);
             double c = pow(10, 3 * kc_rng_uniform(&rng) - 1);
-            ref_problem p = ref_random(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
+            ref_problem p = ref_random_problem(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
             kc_dual dual = ref_dual(&p, tol);
             dual.seed = (uint64_t)round;
             dual.method = KC_METHOD_BLOCK;

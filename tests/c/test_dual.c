@@ -27,8 +27,8 @@ static void any_start_is_repaired_to_a_feasible_one(void)
     kc_rng rng = kc_rng_seed(1);
 
     for (int round = 0; round < 200; round++) {
-        ref_problem p = ref_random(&rng, (ref_form)(round % REF_FORMS), REF_RBF,
-                                   2 + kc_rng_below(&rng, 50), 5, false);
+        ref_problem p = ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_RBF,
+                                           2 + kc_rng_below(&rng, 50), 5, false);
         kc_dual dual = ref_dual(&p, 1e-3);
         CHECK(kc_dual_repair(&dual, p.start, NULL) == KC_OK);
         check_feasible(&dual, p.start);
@@ -85,7 +85,8 @@ static void the_certificate_holds_at_any_feasible_point(void)
 
     for (int round = 0; round < 300; round++) {
         size_t n = 2 + kc_rng_below(&rng, 40);
-        ref_problem p = ref_random(&rng, (ref_form)(round % REF_FORMS), REF_RBF, n, 3, false);
+        ref_problem p =
+            ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_RBF, n, 3, false);
         kc_dual dual = ref_dual(&p, 1e-3);
         kc_solution s = {.beta = p.start, .grad = malloc(n * sizeof(double))};
         CHECK(kc_dual_repair(&dual, s.beta, NULL) == KC_OK);

@@ -73,7 +73,7 @@ static void compare_with_reference(ref_matrix matrix, kc_dtype dtype, int n_roun
         for (int form = 0; form < REF_FORMS; form++) {
             size_t n = 2 + kc_rng_below(&rng, 40);
             double c = pow(10, 3 * kc_rng_uniform(&rng) - 1);
-            ref_problem p = ref_random(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
+            ref_problem p = ref_random_problem(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
             double *exact = malloc(2 * n * sizeof *exact);
             kc_dual dual = ref_dual(&p, tol);
             if (round % 2 == 1)
@@ -117,7 +117,7 @@ static void indefinite_matrices_end_at_a_stationary_point(void)
     for (int round = 0; round < 100; round++) {
         ref_form form = (ref_form)(round % REF_FORMS);
         ref_problem p =
-            ref_random(&rng, form, REF_INDEFINITE, 2 + kc_rng_below(&rng, 60), 100, false);
+            ref_random_problem(&rng, form, REF_INDEFINITE, 2 + kc_rng_below(&rng, 60), 100, false);
         result r = solve_given(&p, ref_dual(&p, 1e-3), KC_F64);
         CHECK(r.status == KC_OK);
         check_solution(&p, &r, 1e-3);
@@ -131,7 +131,7 @@ static void a_warm_start_at_the_solution_takes_no_step(void)
     kc_rng rng = kc_rng_seed(8);
 
     for (int form = 0; form < REF_FORMS; form++) {
-        ref_problem p = ref_random(&rng, (ref_form)form, REF_RBF, 50, 10, false);
+        ref_problem p = ref_random_problem(&rng, (ref_form)form, REF_RBF, 50, 10, false);
         kc_dual dual = ref_dual(&p, 1e-6);
         result first = solve_given(&p, dual, KC_F64);
         dual.start = first.solution.beta;
@@ -150,7 +150,7 @@ static void a_warm_start_at_the_solution_takes_no_step(void)
 static void max_iter_ends_the_fit_with_a_feasible_point(void)
 {
     kc_rng rng = kc_rng_seed(9);
-    ref_problem p = ref_random(&rng, REF_CSVC, REF_RBF, 60, 100, false);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 60, 100, false);
     kc_dual dual = ref_dual(&p, 1e-6);
     dual.max_iter = 5;
     result r = solve_given(&p, dual, KC_F64);
@@ -191,7 +191,8 @@ static void a_tolerance_below_rounding_ends_as_stalled_or_converged(void)
     kc_rng rng = kc_rng_seed(10);
 
     for (int round = 0; round < 20; round++) {
-        ref_problem p = ref_random(&rng, (ref_form)(round % REF_FORMS), REF_RBF, 40, 1e4, false);
+        ref_problem p =
+            ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_RBF, 40, 1e4, false);
         result r = solve_given(&p, ref_dual(&p, 1e-300), KC_F64);
         ref_audit audit = ref_check(&p, &r.solution);
         CHECK(r.solution.stop == KC_STOP_STALLED || r.solution.stop == KC_STOP_CONVERGED);
@@ -266,7 +267,7 @@ static int stop_at_once(void *data, const kc_progress *progress)
 static void the_caller_can_stop_and_keeps_a_feasible_point(void)
 {
     kc_rng rng = kc_rng_seed(11);
-    ref_problem p = ref_random(&rng, REF_CSVC, REF_RBF, 800, 1e6, false);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 800, 1e6, false);
     kc_dual dual = ref_dual(&p, 1e-12);
     int n_asked = 0;
     kc_run run = {
