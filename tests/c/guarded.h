@@ -11,7 +11,8 @@
 #include "ref_points.h"
 #include "simd/kc_ops.h"
 
-#ifdef __SANITIZE_ADDRESS__
+/* Sanitizers look at fewer numbers. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #else
 #define IS_SANITIZED 0
@@ -45,6 +46,12 @@ static inline const kc_ops *ops_of(const tier *t, kc_dtype dtype)
 #define GUARD ((size_t)64) /* elements on either side */
 #define GUARD_BYTE 0x5a
 
+#ifdef __SANITIZE_ADDRESS__
+#define GUARD_BEHIND ((size_t)0)
+#else
+#define GUARD_BEHIND GUARD
+#endif
+
 typedef struct guarded {
     unsigned char *block;
     void *data;
@@ -57,7 +64,7 @@ static inline guarded guarded_make(size_t n, size_t shift, kc_dtype dtype)
     const size_t bytes = kc_dtype_bytes(dtype);
     guarded g = {.begin = (GUARD + shift) * bytes, .n_bytes = n * bytes};
 
-    g.n_all = g.begin + g.n_bytes + (IS_SANITIZED ? 0 : GUARD * bytes);
+    g.n_all = g.begin + g.n_bytes + GUARD_BEHIND * bytes;
     if (posix_memalign((void **)&g.block, 64, g.n_all) != 0)
         abort();
     memset(g.block, GUARD_BYTE, g.n_all);

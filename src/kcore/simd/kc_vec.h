@@ -98,12 +98,14 @@ KC_INLINE kc_vec_f64 kc_v_max_f64(kc_vec_f64 a, kc_vec_f64 b)
  *
  *     exp(r) = 1 + r + r^2 q(r),
  *
- * q being the minimax polynomial for the relative error of exp (3e-9 for f32, 7e-19 for f64).  ln 2
- * is cut in two so that k times its upper part is exact, with or without fused instructions. Adding
- * the shifter 1.5 * 2^23 (2^52) rounds to an integer and leaves it in the low bits. */
+ * q being the minimax polynomial for the relative error of exp (3e-9 for f32, 7e-19 for f64).  The
+ * last bits of the f32 coefficients were then chosen so that no f32 of the range is off by 1 ulp,
+ * with or without fused instructions: tests/c/test_exp.c tries all of them.  ln 2 is cut in two so
+ * that k times its upper part is exact.  Adding the shifter 1.5 * 2^23 (2^52) rounds to an integer
+ * and leaves it in the low bits. */
 #define KC_EXP_DEGREE_f32 4
-static const float kc_exp_q_f32[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f,
-                                     0x1.6a23dp-10f};
+static const float kc_exp_q_f32[] = {0x1p-1f, 0x1.555496p-3f, 0x1.55589cp-5f, 0x1.1241acp-7f,
+                                     0x1.6a2a28p-10f};
 #define KC_EXP_DEGREE_f64 10
 static const double kc_exp_q_f64[] = {
     0x1.0000000000000p-1,  0x1.5555555555557p-3,  0x1.555555555554bp-5,  0x1.11111111102d2p-7,
