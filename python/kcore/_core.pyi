@@ -130,3 +130,67 @@ def fit_svm(
     time_limit: float,
     callback: Callable[..., object] | None,
 ) -> tuple[Model, FitInfo]: ...
+
+# ---- Perceptrons
+
+RULE_SINGLE: int
+RULE_BATCH: int
+UPDATE: np.dtype[np.void]
+
+class LinearState:
+    positive: int
+    weights: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    late_weights: NDArray[np.float64] | None
+    late_intercepts: NDArray[np.float64] | None
+    random: NDArray[np.uint64]
+    mistakes: NDArray[np.int64]
+    criterion: NDArray[np.float64]
+    log: NDArray[np.void] | None
+    n_steps: int
+    n_updates: int
+    n_done: int
+    is_converged: bool
+    def __new__(
+        cls,
+        positive: int,
+        weights: NDArray[np.float64],
+        intercepts: NDArray[np.float64],
+        late_weights: NDArray[np.float64] | None,
+        late_intercepts: NDArray[np.float64] | None,
+        random: NDArray[np.uint64],
+    ) -> Self: ...
+    def __setstate__(self, counts: tuple[int, int, int, bool]) -> None: ...
+
+def perceptron_run(
+    points: Points,
+    codes: NDArray[np.int32],
+    n_classes: int,
+    weights: NDArray[np.float64] | None,
+    states: list[LinearState],
+    rule: int,
+    is_direct: bool,
+    has_intercept: bool,
+    is_shuffled: bool,
+    margin: float,
+    theta: float,
+    eta: NDArray[np.float64],
+    is_logged: bool,
+    time_limit: float,
+    callback: Callable[..., object] | None,
+) -> None: ...
+def linear_decision(
+    points: Points,
+    weights: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    n_threads: int,
+) -> NDArray[np.float64]: ...
+def perceptron_measure(
+    points: Points,
+    codes: NDArray[np.int32],
+    n_classes: int,
+    weights: NDArray[np.float64] | None,
+    positive: int,
+    vector: NDArray[np.float64],
+    intercept: float,
+) -> tuple[float, float, int]: ...
