@@ -108,11 +108,11 @@ static void nothing_to_rise_or_fall_is_infinite(void)
         d.low[k] = HUGE_VAL;
     }
     CHECK(same_peak(ops->scan(d.grad, d.up, d.low, d.n), (kc_peak){-HUGE_VAL, 0, HUGE_VAL}));
-    CHECK(ops->f32.pick(d.grad, d.low, d.row32[0], d.diag32, d.n, 5, 1) == KC_SMO_NONE);
-    CHECK(ops->f64.pick(d.grad, d.low, d.row64[0], d.diag64, d.n, 5, 1) == KC_SMO_NONE);
+    CHECK(ops->f32.pick(d.grad, d.low, d.row32[0], d.diag32, d.n, 5, 6, 1).at == KC_SMO_NONE);
+    CHECK(ops->f64.pick(d.grad, d.low, d.row64[0], d.diag64, d.n, 5, 6, 1).at == KC_SMO_NONE);
 }
 
-static void move_shifts_the_gradient_and_finds_its_peak(void)
+static void move_shifts_the_gradient_and_finds_its_top(void)
 {
     static data d;
     double moved[MAX_N + KC_SMO_PAD];
@@ -123,15 +123,15 @@ static void move_shifts_the_gradient_and_finds_its_peak(void)
             make(&d, n, n % 2 ? draw : draw_whole);
             memcpy(moved, d.grad, sizeof moved);
             memcpy(shifted, d.grad, sizeof shifted);
-            kc_peak peak =
-                row_ops(type)->move(moved, d.rows[type][0], d.rows[type][1], 0.5, d.up, d.low, n);
+            kc_top top = row_ops(type)->move(moved, d.rows[type][0], d.rows[type][1], 0.5, d.up, n);
             row_ops(type)->shift(shifted, d.rows[type][0], d.rows[type][1], 0.5, n);
             for (size_t k = 0; k < n; k++) {
                 double want = d.grad[k] - 0.5 * (d.row64[0][k] - d.row64[1][k]);
                 CHECK_NEAR(moved[k], want, 4e-16);
                 CHECK(shifted[k] == moved[k]);
             }
-            CHECK(same_peak(peak, plain_peak(&d, moved)));
+            kc_peak peak = plain_peak(&d, moved);
+            CHECK(top.max_up == peak.max_up && top.at == peak.at);
         }
 }
 
@@ -151,8 +151,10 @@ static void pick_finds_the_largest_gain(void)
         for (int type = 0; type < 2; type++) {
             make(&d, n, n % 2 ? draw : draw_whole);
             double diag_i = n % 3 == 0 ? -4 : 4; /* curvatures that are not positive, too */
-            size_t j =
-                row_ops(type)->pick(d.grad, d.low, d.rows[type][0], d.diag[type], n, 0.25, diag_i);
+            kc_second second = row_ops(type)->pick(d.grad, d.low, d.rows[type][0], d.diag[type], n,
+                                                   0.25, 3, diag_i);
+            size_t j = second.at;
+            CHECK(second.min_low == plain_peak(&d, d.grad).min_low);
             double best = 0;
             size_t first = KC_SMO_NONE;
             for (size_t k = 0; k < n; k++)
@@ -227,7 +229,7 @@ static void run_all(const kc_smo_ops *table)
     rng = kc_rng_seed(1);
     RUN(scan_finds_the_first_largest_and_the_least);
     RUN(nothing_to_rise_or_fall_is_infinite);
-    RUN(move_shifts_the_gradient_and_finds_its_peak);
+    RUN(move_shifts_the_gradient_and_finds_its_top);
     RUN(pick_finds_the_largest_gain);
     RUN(sweep_adds_rows_in_order);
     RUN(sweep_does_not_depend_on_how_it_is_cut);

@@ -18,6 +18,10 @@
 
 #define KC_SMO_PAD 8
 
+/* The loops remember the block of so many entries that raised an extreme, and search it once at the
+ * end: this saves a compare and a blend per vector, and the first index wins by itself. */
+#define KC_SMO_BLOCK 64
+
 /* Stands for a curvature that is not positive (duplicates, kernels that are not definite). */
 #define KC_SMO_TAU 1e-12
 
@@ -30,20 +34,32 @@ typedef struct kc_peak {
     double min_low;
 } kc_peak;
 
+/* The first variable with the largest up-value. */
+typedef struct kc_top {
+    double max_up;
+    size_t at;
+} kc_top;
+
+/* The second variable of a pair, and the least low-value, seen on the way. */
+typedef struct kc_second {
+    size_t at; /* KC_SMO_NONE where no low-value is below up_i */
+    double min_low;
+} kc_second;
+
 /* For rows of one type. */
 typedef struct kc_smo_row_ops {
     /* grad -= d (row_i - row_j) */
     void (*shift)(double *grad, const void *row_i, const void *row_j, double d, size_t n);
 
-    /* shift, and the peak of the new gradient. */
-    kc_peak (*move)(double *grad, const void *row_i, const void *row_j, double d, const double *up,
-                    const double *low, size_t n);
+    /* shift, and the top of the new gradient. */
+    kc_top (*move)(double *grad, const void *row_i, const void *row_j, double d, const double *up,
+                   size_t n);
 
     /* The first j with the largest (up_i - low_j)^2 / (K_ii + K_jj - 2 K_ij) among those with
-     * low_j < up_i; KC_SMO_NONE where there is none.  up_i, low_j: values; diag: of the row type.
-     */
-    size_t (*pick)(const double *grad, const double *low, const void *row_i, const void *diag,
-                   size_t n, double up_i, double diag_i);
+     * low_j < up_i.  up_i, low_j: values; reach > 0: the size of the larger violations, to within
+     * many powers of ten; diag: of the row type.  Gains of f32 rows may be compared in float. */
+    kc_second (*pick)(const double *grad, const double *low, const void *row_i, const void *diag,
+                      size_t n, double up_i, double reach, double diag_i);
 
     /* out = grad - sum over r, in order, of delta[r] * rows[r]; out may be grad. */
     void (*sweep)(const double *grad, double *out, const void *const *rows, const double *delta,

@@ -158,16 +158,22 @@ static size_t find_lowest(const kc_pairs *pairs, int32_t g)
     return j;
 }
 
-static size_t pick_second(const kc_pairs *pairs, int32_t g, size_t i, const void *row_i)
+/* The second variable for i; notes the least low-value, on which the violation stands. */
+static size_t pick_second(kc_pairs *pairs, int32_t g, size_t i, const void *row_i)
 {
+    kc_peak *peak = &pairs->peak[g];
     size_t begin = pairs->begin[g];
     size_t end = kc_min(pairs->end[g], pairs->n);
     size_t skip = begin * kc_dtype_bytes(pairs->dtype);
-    size_t j = pairs->row_ops->pick(pairs->grad + begin, pairs->low[g] + begin,
-                                    (const char *)row_i + skip, (const char *)pairs->diag + skip,
-                                    end - begin, pairs->peak[g].max_up, diag_at(pairs, i));
+    double reach = peak->max_up - peak->min_low;
+    kc_second second =
+        pairs->row_ops->pick(pairs->grad + begin, pairs->low[g] + begin, (const char *)row_i + skip,
+                             (const char *)pairs->diag + skip, end - begin, peak->max_up,
+                             isfinite(reach) && reach > 0 ? reach : 1, diag_at(pairs, i));
+
+    peak->min_low = second.min_low;
     /* Gains below the smallest number leave none. */
-    return j == KC_SMO_NONE ? find_lowest(pairs, g) : j + begin;
+    return second.at != KC_SMO_NONE ? second.at + begin : KC_SMO_NONE;
 }
 
 static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step *s,
@@ -180,8 +186,10 @@ static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step
     pairs->n_steps++;
     pairs->objective -= s->gain;
     if (pairs->n_groups == 1) {
-        pairs->peak[0] = pairs->row_ops->move(pairs->grad, rows[0], rows[1], s->length,
-                                              pairs->up[0], pairs->low[0], pairs->n);
+        kc_top top =
+            pairs->row_ops->move(pairs->grad, rows[0], rows[1], s->length, pairs->up[0], pairs->n);
+        pairs->peak[0].max_up = top.max_up;
+        pairs->peak[0].at = top.at;
         return;
     }
     pairs->row_ops->shift(pairs->grad, rows[0], rows[1], s->length, pairs->n);
@@ -189,14 +197,10 @@ static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step
     scan_group(pairs, 1);
 }
 
-/* One step in group g; *moved is false where rounding leaves both variables where they were. */
-static kc_status take_step(kc_pairs *pairs, int32_t g, bool *moved)
+/* One step from `rows[0]`, the row of pair[0]; false where rounding leaves both variables where
+ * they were, with the second variable picked and with the most violating one. */
+static kc_status try_step(kc_pairs *pairs, int32_t g, size_t *pair, const void **rows, bool *moved)
 {
-    const void *rows[2];
-    size_t pair[2] = {pairs->peak[g].at, 0};
-
-    KC_TRY(fetch_rows(pairs, pair, 1, rows));
-    pair[1] = pick_second(pairs, g, pair[0], rows[0]);
     for (int attempt = 0; attempt < 2; attempt++) {
         size_t i = pair[0];
         size_t j = pair[1];
@@ -214,44 +218,78 @@ static kc_status take_step(kc_pairs *pairs, int32_t g, bool *moved)
     return KC_OK;
 }
 
-kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps, kc_stop *stop)
+/* One step, in the group of the largest violation.  Where there is one group, its violation is
+ * known only when the second variable is picked: *violation is then what it was before the step. */
+static kc_status take_step(kc_pairs *pairs, double tol, double *violation, bool *moved)
+{
+    const void *rows[2];
+    int32_t g;
+
+    *violation = kc_pairs_violation(pairs, &g);
+    if (pairs->n_groups == 2 && !(*violation >= tol))
+        return KC_OK;
+    size_t pair[2] = {pairs->peak[g].at, 0};
+    if (!isfinite(pairs->peak[g].max_up)) {
+        scan_group(pairs, g);
+        *violation = kc_pairs_violation(pairs, &g);
+        return KC_OK;
+    }
+    KC_TRY(fetch_rows(pairs, pair, 1, rows));
+    pair[1] = pick_second(pairs, g, pair[0], rows[0]);
+    *violation = pairs->peak[g].max_up - pairs->peak[g].min_low;
+    if (!(*violation >= tol) || !isfinite(*violation))
+        return KC_OK;
+    if (pair[1] == KC_SMO_NONE)
+        pair[1] = find_lowest(pairs, g);
+    return try_step(pairs, g, pair, rows, moved);
+}
+
+static void tell(kc_call *call, const kc_pairs *pairs, double violation)
+{
+    call->progress.n_iter = pairs->n_steps;
+    call->progress.objective = pairs->objective;
+    call->progress.violation = violation;
+}
+
+static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, kc_stop *stop)
 {
     int64_t poll_every = (int64_t)(POLL_ENTRIES / pairs->n) + 1;
-    int64_t last = max_steps < INT64_MAX - pairs->n_steps ? pairs->n_steps + max_steps : INT64_MAX;
     int64_t next_poll = pairs->n_steps + poll_every;
 
     for (;;) {
-        int32_t g;
-        double violation = kc_pairs_violation(pairs, &g);
+        double violation;
         bool moved = false;
 
-        if (violation < tol) {
-            *stop = KC_STOP_CONVERGED;
-            return KC_OK;
-        }
-        if (!isfinite(violation)) {
-            *stop = KC_STOP_STALLED;
-            return KC_OK;
-        }
         if (pairs->n_steps >= last) {
             *stop = KC_STOP_MAX_ITER;
             return KC_OK;
         }
+        KC_TRY(take_step(pairs, tol, &violation, &moved));
+        if (!moved) {
+            *stop = violation < tol ? KC_STOP_CONVERGED : KC_STOP_STALLED;
+            return KC_OK;
+        }
         if (pairs->n_steps >= next_poll) {
             next_poll += poll_every;
-            call->progress.n_iter = pairs->n_steps;
-            call->progress.objective = pairs->objective;
-            call->progress.violation = violation;
+            tell(call, pairs, violation);
             if (kc_stop_of(kc_call_poll(call), stop))
                 return KC_OK;
         }
-        kc_status status = take_step(pairs, g, &moved);
-        if (kc_stop_of(status, stop))
-            return KC_OK;
-        KC_TRY(status);
-        if (!moved) {
-            *stop = KC_STOP_STALLED;
-            return KC_OK;
-        }
     }
+}
+
+kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps, kc_stop *stop)
+{
+    int64_t last = max_steps < INT64_MAX - pairs->n_steps ? pairs->n_steps + max_steps : INT64_MAX;
+    kc_status status = run(call, pairs, tol, last, stop);
+
+    if (kc_stop_of(status, stop))
+        status = KC_OK;
+    if (*stop == KC_STOP_MAX_ITER && status == KC_OK) {
+        int32_t g;
+        scan_group(pairs, 0);
+        if (kc_pairs_violation(pairs, &g) < tol)
+            *stop = KC_STOP_CONVERGED;
+    }
+    return status;
 }
