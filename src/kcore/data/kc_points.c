@@ -78,17 +78,54 @@ static kc_status check_sizes(const kc_points *points, kc_error *err)
     return KC_OK;
 }
 
+/* `what` is there, and an array of numbers of n_bytes each may be read from it. */
+static kc_status check_array(const kc_points *points, const char *what, const void *array,
+                             size_t n_bytes, kc_error *err)
+{
+    if (array == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s: %s is NULL", kc_points_name(points), what);
+    if ((uintptr_t)array % n_bytes != 0)
+        return kc_fail(err, KC_ERR_ARG, "%s: %s is not aligned to %zu bytes",
+                       kc_points_name(points), what, n_bytes);
+    return KC_OK;
+}
+
+static kc_status check_stride(const kc_points *points, const char *what, int64_t stride, int64_t n,
+                              kc_error *err)
+{
+    const int64_t n_bytes = (int64_t)kc_dtype_bytes(points->dtype);
+
+    if (n > 1 && stride % n_bytes != 0)
+        return kc_fail(err, KC_ERR_ARG, "%s: %s is %lld bytes, must be a multiple of %lld",
+                       kc_points_name(points), what, (long long)stride, (long long)n_bytes);
+    return KC_OK;
+}
+
+static kc_status check_dense(const kc_points *points, kc_error *err)
+{
+    KC_TRY(check_array(points, "values", points->values, kc_dtype_bytes(points->dtype), err));
+    KC_TRY(check_stride(points, "row_stride", points->row_stride, points->n_rows, err));
+    return check_stride(points, "col_stride", points->col_stride, points->n_cols, err);
+}
+
 static kc_status check_sparse(const kc_points *points, kc_error *err)
 {
     const char *name = kc_points_name(points);
     const bool is_csr = points->storage == KC_CSR;
+    const size_t index_bytes = (size_t)points->index_bytes;
 
     if (points->index_bytes != 8 && (points->index_bytes != 4 || !is_csr))
         return kc_fail(err, KC_ERR_TYPE, "%s: index_bytes is %d, must be %s", name,
                        (int)points->index_bytes, is_csr ? "4 or 8" : "8");
-    if (points->indptr == NULL || points->n_values < 0 ||
-        (points->n_values > 0 && (points->values == NULL || (is_csr && points->indices == NULL))))
-        return kc_fail(err, KC_ERR_ARG, "%s: indptr, indices or values is NULL", name);
+    if (points->n_values < 0)
+        return kc_fail(err, KC_ERR_ARG, "%s: n_values is %lld, must be 0 or more", name,
+                       (long long)points->n_values);
+    KC_TRY(check_array(points, "indptr", points->indptr, index_bytes, err));
+    if (points->n_values > 0)
+        KC_TRY(check_array(points, "values", points->values,
+                           is_csr ? kc_dtype_bytes(points->dtype) : 1, err));
+    if (points->n_values > 0 && is_csr)
+        KC_TRY(check_array(points, "indices", points->indices, index_bytes, err));
     KC_TRY(check_offsets(points, err));
     return is_csr ? check_columns(points, err) : KC_OK;
 }
@@ -98,9 +135,7 @@ kc_status kc_points_check(const kc_points *points, kc_error *err)
     KC_TRY(check_sizes(points, err));
     switch (points->storage) {
     case KC_DENSE:
-        if (points->values == NULL)
-            return kc_fail(err, KC_ERR_ARG, "%s: values is NULL", kc_points_name(points));
-        return KC_OK;
+        return check_dense(points, err);
     case KC_CSR:
     case KC_STRINGS:
         return check_sparse(points, err);
