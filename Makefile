@@ -109,7 +109,7 @@ build/sanitize/build.ninja: | .venv/has-build
 build/thread/build.ninja: | .venv/has-build
 	@meson setup build/thread $(c_options) --buildtype=debugoptimized -Db_sanitize=thread > /dev/null
 
-test_steps := c-release c-sanitize python layers sizes symbols clang-format ruff cython-lint mypy \
+test_steps := c-sanitize python c-release layers sizes symbols clang-format ruff cython-lint mypy \
 	stubtest
 slow_steps := c-thread python-slow
 .PHONY: test test-slow $(test_steps) $(slow_steps)
