@@ -115,6 +115,11 @@ kc_status kc_kernel_create(kc_context *ctx, const kc_kernel_node *nodes, size_t 
     size_t max_depth = 0;
     kc_kernel *kernel;
 
+    if (ctx == NULL || nodes == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL",
+                       ctx == NULL     ? "ctx"
+                       : nodes == NULL ? "nodes"
+                                       : "out");
     if (n_nodes < 1 || n_nodes > MAX_NODES)
         return kc_fail(err, KC_ERR_ARG, "kernel has %zu nodes, must have 1 to %d", n_nodes,
                        MAX_NODES);
