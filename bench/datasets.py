@@ -67,3 +67,61 @@ def binary_rows(n: int, n_cols: int = 123, row_nnz: int = 14, seed: int = 0) -> 
         ),
         shape=(n, n_cols),
     )
+
+
+def synthetic(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples of two classes with a curved border between them and some labels wrong.
+
+    Features are standard normal; the label is the sign of a sine and a product of projections,
+    after noise of a tenth of its spread, and one in fifty is turned over.
+    """
+    rng = np.random.default_rng([seed, d])
+    directions = rng.normal(size=(d, 3)) / np.sqrt(d)
+    X = rng.normal(size=(n, d))
+    u, v, w = (X @ directions).T
+    value = np.sin(2 * u) + v * w + 0.3 * v
+    value += 0.1 * rng.normal(size=n)
+    y = np.where(value > 0.1, 1, -1)
+    return X, np.where(rng.random(n) < 0.02, -y, y)
+
+
+def real(
+    folder: Path, name: str, *, n: int, scale: str, is_target: bool
+) -> tuple[Any, np.ndarray, Any]:
+    """Return n training samples, scaled, their labels, and samples for predictions.
+
+    Where there are more than n, a random choice with a fixed seed is taken. Predictions are made
+    for the test part where there is one, else for what was left over, else for the samples
+    themselves; at most 5000. Targets of regression are brought to mean 0 and variance 1.
+    """
+    X, y = read(folder, name)
+    with np.load(folder / f"{name}.npz") as arrays:
+        has_test = "y_test" in arrays
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    train, rest = np.sort(order[:n]), order[n : n + 5000]
+    other = read(folder, name, "test")[0][:5000] if has_test else X[rest if len(rest) else train]
+    X, y = X[train], y[train]
+    if is_target:
+        y = (y - y.mean()) / y.std()
+    change = scaling(X, scale)
+    return change(X), y, change(other)
+
+
+def scaling(X: Any, scale: str) -> Any:
+    """Return the function that scales samples as `scale` says, by the figures of X."""
+    if scale == "none":
+        return lambda A: A
+    if scale == "bytes":
+        return lambda A: A / 255
+    if scale == "rows":  # of length 1
+        return lambda A: sp.diags_array(1 / np.sqrt(A.multiply(A).sum(axis=1))).tocsr() @ A
+    if scale == "minmax":
+        low, high = X.min(axis=0), X.max(axis=0)
+        return lambda A: 2 * (A - low) / np.where(high > low, high - low, 1) - 1
+    if scale == "standard":
+        mean, spread = X.mean(axis=0), X.std(axis=0)
+        return lambda A: (A - mean) / np.where(spread > 0, spread, 1)
+    if scale == "robust":  # by quartiles, far outliers cut off
+        low, middle, high = np.percentile(X, [25, 50, 75], axis=0)
+        return lambda A: np.clip((A - middle) / np.where(high > low, high - low, 1), -5, 5)
+    raise ValueError(f"no such scale: {scale!r}")

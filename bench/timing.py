@@ -4,7 +4,8 @@ Rounds go over the contenders in turn, each round starting with another one, so 
 the machine does meets them alike. The minimum is the figure to compare: others' work only ever
 adds time. The median shows how much it added. Beside the clock's time stands the CPU time of the
 process: for work on one thread they are the same on an idle machine, and on a busy one the CPU time
-is what the work would have taken, but for what the others did to the caches.
+is what the work would have taken, but for what the others did to the caches. For one thread the
+smaller of the two minima is used, for more the clock's.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Times:
         return min(self.cpu)
 
     def best(self, threads: int) -> float:
-        """Return the figure to compare: CPU time for one thread, the clock's for more."""
-        return self.min_cpu if threads == 1 else self.min
+        """Return the figure to compare."""
+        return min(self.min, self.min_cpu) if threads == 1 else self.min
 
     def percentile(self, p: float) -> float:
         """Return the smallest time that at least p percent of the repeats do not exceed."""

@@ -7,8 +7,6 @@ and with the same number of threads, and the results are compared entry by entry
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import datasets
 import machine
+import programs
 from report import (
     Goal,
     default_path,
@@ -240,38 +239,6 @@ def goals_of_threads(case: Case, by_name: dict[str, Case]) -> Iterator[Goal]:
         yield Goal(f"{case.name.removesuffix('/t1')}: one thread / two", gain, 1.7)
 
 
-# ---- Programs in C --------------------------------------------------------------------------
-
-
-def run_c_programs(folder: Path) -> list[dict[str, Any]]:
-    """Return the lines that the C benchmarks print; none where they are not built."""
-    lines: list[dict[str, Any]] = []
-    for name in C_PROGRAMS:
-        program = folder / name
-        if not program.is_file():
-            print(f"{program}: not built, left out")
-            continue
-        run = subprocess.run([program], capture_output=True, text=True, check=True)
-        lines += [json.loads(line) for line in run.stdout.splitlines()]
-    return lines
-
-
-def c_table(lines: list[dict[str, Any]]) -> str:
-    rows = [
-        [
-            line["name"],
-            figure(line["ns_per_entry"]),
-            figure(line["median_ns_per_entry"]),
-            figure(line.get("ticks_per_entry")),
-            figure(line.get("gflops")),
-        ]
-        for line in lines
-        if "name" in line
-    ]
-    head = ["inner loops and blocks, one thread", "ns/entry", "median", "ticks/entry", "GFLOP/s"]
-    return text_table(head, rows)
-
-
 # ---- Output ---------------------------------------------------------------------------------
 
 CASE_HEAD = [
@@ -314,7 +281,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--programs",
         type=Path,
-        default=machine.ROOT / "build" / "release" / "bench",
+        default=programs.FOLDER,
         help="folder of the C benchmarks (build/release/bench)",
     )
     return parser.parse_args()
@@ -326,8 +293,8 @@ def main() -> None:
     about = machine.describe()
     print(machine.summary(about))
     print(
-        "\nMinima of interleaved repeats, milliseconds: CPU time on one thread (t1), the clock's "
-        "on two (t2).\nWhere the machine has other work to do, the clock's times and the medians "
+        "\nMinima of interleaved repeats, milliseconds; on one thread (t1) CPU time where it "
+        "is less, on two (t2) the clock's.\nWhere the machine has other work to do, the clock's times and the medians "
         "say more of that\nthan of the code.\n"
     )
     cases = [latency(args.seconds)]
@@ -338,9 +305,9 @@ def main() -> None:
     goals = list(goals_of(cases))
     print("\n" + table(["goal", "found", "asked", ""], [goal.cells() for goal in goals]))
     print(f"\n{sum(goal.is_met for goal in goals)} of {len(goals)} goals met\n")
-    lines = run_c_programs(args.programs)
+    lines = programs.run(C_PROGRAMS, args.programs)
     if lines:
-        print(c_table(lines))
+        print(programs.table(lines, "inner loops and blocks, one thread"))
     about["load_at_end"] = machine.load()
     path = args.output or default_path("kernels", about["date"])
     result = {
