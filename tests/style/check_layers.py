@@ -73,6 +73,15 @@ def package_faults(package: Path) -> Iterator[str]:
             yield f"{path} is not listed in {package / 'meson.build'}"
 
 
+def guide_faults(guide: str) -> Iterator[str]:
+    """Say where the table of layers in the contribution guide is not the one above."""
+    rows = re.findall(r"^\| (\w+) \|[^|]*\|([^|]*)\|", guide, re.M)
+    stated = {layer: set(names.split()) for layer, names in rows if layer in MAY_INCLUDE}
+    for layer, names in MAY_INCLUDE.items():
+        if stated.get(layer) != set(names.split()):
+            yield f"CONTRIBUTING.md: {layer} may include {names!r}, the table says otherwise"
+
+
 def self_test() -> None:
     """Plant one fault of each kind and see that it is found, and nothing else."""
     files = {
@@ -99,6 +108,9 @@ def self_test() -> None:
         assert found == {str(core / name) for name in wrong}, found
         assert len(list(binding_faults(core))) == 1
         assert [line.split()[0] for line in build_faults(core)] == [str(core / "base/kc_good.c")]
+        table = "".join(f"| {layer} | | {names} | |\n" for layer, names in MAY_INCLUDE.items())
+        assert list(guide_faults(table)) == []
+        assert len(list(guide_faults(table.replace("| data | | base", "| data | |")))) == 1
         (core / "forgotten.py").touch()
         assert [line.split()[0] for line in package_faults(core)] == [str(core / "forgotten.py")]
 
@@ -112,6 +124,7 @@ def main() -> int:
         *build_faults(core),
         *binding_faults(package),
         *package_faults(package),
+        *guide_faults((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")),
     ]
     print(*faults, sep="\n")
     return min(len(faults), 1)
