@@ -2,7 +2,9 @@
  * packing. */
 #include "data/kc_points.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 const char *kc_points_name(const kc_points *points)
 {
@@ -148,6 +150,7 @@ static kc_status fail_value(const kc_points *points, size_t row, int64_t col, do
                             kc_dtype dtype, kc_error *err)
 {
     const char *name = kc_points_name(points);
+    const double most = dtype == KC_F64 ? DBL_MAX : (double)FLT_MAX; /* as in data/kc_packed.c */
 
     if (!isfinite(value))
         return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %lld is %s, must be finite",
@@ -155,10 +158,11 @@ static kc_status fail_value(const kc_points *points, size_t row, int64_t col, do
                        isnan(value)  ? "NaN"
                        : value > 0.0 ? "infinity"
                                      : "-infinity");
-    return kc_fail(err, KC_ERR_RANGE,
-                   "%s: row %zu, column %lld is %g: its square overflows %s; scale the data%s",
-                   name, row, (long long)col, value, dtype == KC_F64 ? "float64" : "float32",
-                   dtype == KC_F64 ? "" : " or use float64");
+    return kc_fail(
+        err, KC_ERR_RANGE, "%s: row %zu, column %lld is %g: %s %s; scale the data%s", name, row,
+        (long long)col, value,
+        value * value > most / 4 ? "its square overflows" : "the row's sum of squares overflows",
+        dtype == KC_F64 ? "float64" : "float32", dtype == KC_F64 ? "" : " or use float64");
 }
 
 kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err)
@@ -185,4 +189,69 @@ kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype
         }
     }
     return fail_value(points, row, worst_col, worst, dtype, err);
+}
+
+static kc_status take_dense(kc_call *call, const kc_points *points, const int32_t *rows,
+                            kc_points *out)
+{
+    const size_t bytes = kc_dtype_bytes(points->dtype);
+    const size_t n_cols = (size_t)points->n_cols, n_rows = (size_t)out->n_rows;
+    char *values = kc_call_take(call, n_rows, n_cols * bytes);
+
+    if (values == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < n_rows; i++)
+        for (size_t t = 0; t < n_cols; t++)
+            memcpy(values + (i * n_cols + t) * bytes, kc_dense_at(points, (size_t)rows[i], t),
+                   bytes);
+    out->values = values;
+    out->row_stride = (int64_t)(n_cols * bytes);
+    out->col_stride = (int64_t)bytes;
+    return KC_OK;
+}
+
+static kc_status take_csr(kc_call *call, const kc_points *points, const int32_t *rows,
+                          kc_points *out)
+{
+    const size_t bytes = kc_dtype_bytes(points->dtype), n_rows = (size_t)out->n_rows;
+    int64_t *indptr = kc_call_take(call, n_rows + 1, sizeof *indptr);
+    int64_t *indices;
+    char *values;
+
+    if (indptr == NULL)
+        return kc_fail_nomem(call->err);
+    indptr[0] = 0;
+    for (size_t i = 0; i < n_rows; i++)
+        indptr[i + 1] = indptr[i] +
+                        kc_index_at(points->indptr, points->index_bytes, (size_t)rows[i] + 1) -
+                        kc_index_at(points->indptr, points->index_bytes, (size_t)rows[i]);
+    out->n_values = indptr[n_rows];
+    indices = kc_call_take(call, kc_max(1, (size_t)out->n_values), sizeof *indices);
+    values = kc_call_take(call, kc_max(1, (size_t)out->n_values), bytes);
+    if (indices == NULL || values == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < n_rows; i++) {
+        const size_t begin =
+            (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)rows[i]);
+
+        for (size_t to = (size_t)indptr[i], k = begin; to < (size_t)indptr[i + 1]; to++, k++) {
+            indices[to] = kc_index_at(points->indices, points->index_bytes, k);
+            memcpy(values + to * bytes, kc_sparse_at(points, k), bytes);
+        }
+    }
+    out->indptr = indptr;
+    out->indices = indices;
+    out->values = values;
+    out->index_bytes = 8;
+    return KC_OK;
+}
+
+kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *rows, size_t n_rows,
+                         kc_points *out)
+{
+    assert(points->storage != KC_STRINGS);
+    *out = *points;
+    out->n_rows = (int64_t)n_rows;
+    return points->storage == KC_CSR ? take_csr(call, points, rows, out)
+                                     : take_dense(call, points, rows, out);
 }

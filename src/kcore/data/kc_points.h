@@ -18,6 +18,10 @@ const char *kc_points_name(const kc_points *points);
  * not finite, else the largest. */
 kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err);
 
+/* A view of the rows `rows` of a checked view, in memory of the call's arena. */
+kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *rows, size_t n_rows,
+                         kc_points *out);
+
 /* Entry k of an array of 4- or 8-byte signed integers. */
 KC_INLINE int64_t kc_index_at(const void *array, int32_t index_bytes, size_t k)
 {

@@ -1,145 +1,155 @@
-/* An error dK of every kernel value moves a decision value, sum of beta K + b, by at most
- * dK * sum |beta|.  f32 will do where that is below a quarter of the stopping tolerance.
- *
- * dK is followed through the expression: a leaf's comes from the rounding of x.z and of the norms,
- * about max |x|^2 2^-24 each (docs/numerics.md), times the slope of the leaf's map. */
+/* Errors of kernel values add up in the decision values, sum of beta K + b.  How they do depends on
+ * the kernel, the data and the solution, and any bound is far off: the sum of |beta| times the
+ * largest error is a hundred times what is seen.  So the sum is measured: at a few dozen samples,
+ * in f32 as the solver saw it and in f64, which costs next to nothing beside the fit. */
 #include "task/kc_precision.h"
 
 #include <math.h>
 
+#include "data/kc_points.h"
+
+/* Half of them support vectors, half any samples. */
+#define AUDIT_SAMPLES ((size_t)32)
+
+/* Support vectors packed at once. */
+#define AUDIT_COLS ((size_t)512)
+
 #define ROUNDING 0x1p-24
 
-/* Deeper than any expression that kc_kernel_create takes. */
-#define MAX_DEPTH 64
+/* The share of the variables that are at their bounds in the mildest of problems. */
+#define LEAST_BOUNDED 0.01
 
-/* ---- How much the dual variables can add up to ---------------------------------------------- */
-
-static double sum_weights(const kc_samples *samples, size_t begin, size_t end)
+bool kc_precision_suffices(const kc_svm_settings *settings, double worst)
 {
-    double total = 0;
-
-    for (size_t i = begin; i < end; i++)
-        total += samples->weights[i];
-    return total;
+    /* Samples that were not looked at may be off twice as much. */
+    return 2 * worst <= settings->tol / 4;
 }
 
-/* Both classes of a problem have the same sum: at most twice that of the second largest class
- * (one-vs-one), or of any class (against the rest). */
-static double classes_load(const kc_samples *samples, bool is_pairwise)
+bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samples)
 {
-    double largest = 0, second = 0;
-
-    for (size_t c = 0; c < samples->n_segments; c++) {
-        const double weight = sum_weights(samples, samples->bounds[c], samples->bounds[c + 1]);
-
-        second = fmax(second, fmin(largest, weight));
-        largest = fmax(largest, weight);
-    }
-    return 2 * (is_pairwise ? second : largest);
-}
-
-double kc_precision_load(const kc_svm_settings *settings, const kc_samples *samples)
-{
-    const double all = sum_weights(samples, 0, samples->n);
-    const bool is_pairwise = settings->multiclass == KC_ONE_VS_ONE || samples->n_classes == 2;
-
-    switch (settings->type) {
-    case KC_C_SVC:
-        return settings->C * fmin(all, classes_load(samples, is_pairwise));
-    case KC_EPS_SVR:
-        return settings->C * all;
-    case KC_NU_SVR:
-        return settings->C * settings->nu * all;
-    default: /* nu-SVC and one-class: C is 1 */
-        return settings->nu * all;
-    }
-}
-
-/* ---- How far a kernel value can be off ------------------------------------------------------ */
-
-/* Of a sub-expression: its largest absolute value and its error. */
-typedef struct extent {
-    double size, error;
-} extent;
-
-static extent power(extent base, int32_t degree)
-{
-    if (degree == 0)
-        return (extent){1, 0};
-    const double size = pow(base.size, degree);
-
-    return (extent){size, degree * pow(base.size, degree - 1) * base.error + size * ROUNDING};
-}
-
-static extent leaf(const kc_kernel_node *node, double max_norm, size_t d)
-{
-    const extent product = {max_norm, max_norm * ROUNDING};
-    const extent inner = {node->gamma * product.size + fabs(node->coef0),
-                          node->gamma * product.error};
-
-    switch (node->op) {
-    case KC_LINEAR:
-        return product;
-    case KC_POLYNOMIAL:
-        return power(inner, node->degree);
-    case KC_SIGMOID:
-        return (extent){1, inner.error + ROUNDING};
-    case KC_LAPLACIAN:
-        return (extent){1, node->gamma * 2 * sqrt((double)d * max_norm) * ROUNDING + ROUNDING};
-    default: /* RBF: |x|^2 and |z|^2 */
-        return (extent){1, 2 * inner.error + ROUNDING};
-    }
-}
-
-static extent combine(const kc_kernel_node *node, extent a, extent b)
-{
-    switch (node->op) {
-    case KC_ADD:
-        return (extent){a.size + b.size, a.error + b.error};
-    case KC_MUL:
-        return (extent){a.size * b.size, a.size * b.error + b.size * a.error};
-    case KC_SCALE:
-        return (extent){node->gamma * a.size, node->gamma * a.error};
-    case KC_POW:
-        return power(a, node->degree);
-    default: /* exp */
-        return (extent){exp(a.size), exp(a.size) * (a.error + ROUNDING)};
-    }
-}
-
-double kc_precision_error(const kc_kernel *kernel, double max_norm, size_t d)
-{
-    extent stack[MAX_DEPTH] = {{0, 0}};
-    size_t depth = 0, n_nodes;
-    const kc_kernel_node *nodes = kc_kernel_expression(kernel, &n_nodes);
-
-    for (size_t i = 0; i < n_nodes; i++) {
-        if (nodes[i].op < KC_ADD) {
-            assert(depth < MAX_DEPTH);
-            stack[depth++] = leaf(&nodes[i], max_norm, d);
-            continue;
-        }
-        depth -= nodes[i].op == KC_ADD || nodes[i].op == KC_MUL;
-        stack[depth - 1] = combine(&nodes[i], stack[depth - 1], stack[depth]);
-    }
-    return stack[0].error;
-}
-
-static double largest_norm(const kc_packed *points)
-{
+    const bool has_C =
+        settings->type == KC_C_SVC || settings->type == KC_EPS_SVR || settings->type == KC_NU_SVR;
     double largest = 0;
 
-    for (size_t i = 0; i < points->n; i++)
-        largest =
-            fmax(largest, points->dtype == KC_F64 ? ((const double *)points->sq_norms)[i]
-                                                  : (double)((const float *)points->sq_norms)[i]);
-    return largest;
+    for (size_t i = 0; i < samples->n; i++)
+        largest = fmax(largest, samples->weights[i]);
+    if (has_C)
+        largest *= settings->C;
+    return kc_precision_suffices(settings,
+                                 ROUNDING * largest * sqrt(LEAST_BOUNDED * (double)samples->n));
 }
 
-bool kc_precision_needs_f64(const kc_svm_settings *settings, const kc_kernel *kernel,
-                            const kc_packed *points, double load)
-{
-    const double error = kc_precision_error(kernel, largest_norm(points), points->d);
+/* ---- The audit ---------------------------------------------------------------------------- */
 
-    return !(error * load <= settings->tol / 4); /* NaN and infinity too */
+typedef struct support {
+    int32_t *points; /* of the store */
+    double *beta;
+    size_t n;
+} support;
+
+static kc_status find_support(kc_call *call, const kc_precision_audit *audit, support *out)
+{
+    const kc_dual *dual = audit->dual;
+
+    out->points = kc_call_take(call, dual->n_points, sizeof *out->points);
+    out->beta = kc_call_take(call, dual->n_points, sizeof *out->beta);
+    out->n = 0;
+    if (out->points == NULL || out->beta == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t p = 0; p < dual->n_points; p++) {
+        const double second = dual->n_groups == 2 ? audit->beta[dual->n_points + p] : 0;
+
+        if (audit->beta[p] + second == 0)
+            continue;
+        out->points[out->n] = (int32_t)kc_cols_point(&dual->cols, p);
+        out->beta[out->n++] = audit->beta[p] + second;
+    }
+    return KC_OK;
+}
+
+/* Which samples to look at: evenly spread, the same in every run. */
+static size_t choose_samples(const kc_precision_audit *audit, const support *sv, int32_t *chosen)
+{
+    const size_t half = AUDIT_SAMPLES / 2, n_points = audit->dual->n_points;
+    const size_t n_sv = kc_min(half, sv->n), n_any = kc_min(half, n_points);
+
+    for (size_t k = 0; k < n_sv; k++)
+        chosen[k] = sv->points[k * sv->n / n_sv];
+    for (size_t k = 0; k < n_any; k++)
+        chosen[n_sv + k] = (int32_t)kc_cols_point(&audit->dual->cols, k * n_points / n_any);
+    return n_sv + n_any;
+}
+
+/* The caller's samples behind points of the store, in f64. */
+static kc_status pack_points(kc_call *call, const kc_precision_audit *audit, const int32_t *points,
+                             size_t n, kc_packed *out)
+{
+    int32_t *rows = kc_call_take(call, n, sizeof *rows);
+    kc_points taken;
+
+    if (rows == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t k = 0; k < n; k++)
+        rows[k] = audit->order[points[k]];
+    KC_TRY(kc_points_take(call, audit->x, rows, n, &taken));
+    return kc_packed_create(call, &taken, KC_F64, out);
+}
+
+/* Adds the difference that the support vectors begin .. begin + n make at each of the samples. */
+static kc_status add_difference(kc_call *call, const kc_precision_audit *audit, const support *sv,
+                                size_t begin, size_t n, const int32_t *chosen,
+                                const kc_packed *samples, double *difference)
+{
+    kc_packed columns;
+    float *seen = kc_call_take(call, samples->n, AUDIT_COLS * sizeof *seen);
+    double *exact = kc_call_take(call, samples->n, AUDIT_COLS * sizeof *exact);
+
+    if (seen == NULL || exact == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(kc_store_gather(call, audit->store, chosen, samples->n, sv->points + begin, n, seen,
+                           AUDIT_COLS));
+    KC_TRY(pack_points(call, audit, sv->points + begin, n, &columns));
+    const kc_block block = {
+        .x = samples,
+        .n_rows = samples->n,
+        .z = &columns,
+        .n_cols = n,
+        .out = exact,
+        .ld = AUDIT_COLS,
+    };
+    void *workspace = kc_call_take(call, 1, kc_kernel_workspace(audit->kernel, samples, &columns));
+    const bool is_finite = workspace != NULL && kc_kernel_block(audit->kernel, &block, workspace);
+
+    for (size_t i = 0; is_finite && i < samples->n; i++)
+        for (size_t j = 0; j < n; j++)
+            difference[i] += sv->beta[begin + j] *
+                             ((double)seen[i * AUDIT_COLS + j] - exact[i * AUDIT_COLS + j]);
+    kc_packed_free(call->ctx, &columns);
+    return workspace == NULL ? kc_fail_nomem(call->err) : KC_OK;
+}
+
+kc_status kc_precision_measure(kc_call *call, const kc_precision_audit *audit, double *worst)
+{
+    double difference[AUDIT_SAMPLES] = {0};
+    int32_t chosen[AUDIT_SAMPLES];
+    kc_packed samples;
+    support sv;
+    size_t n;
+    kc_status status = KC_OK;
+
+    KC_TRY(find_support(call, audit, &sv));
+    n = choose_samples(audit, &sv, chosen);
+    KC_TRY(pack_points(call, audit, chosen, n, &samples));
+    for (size_t begin = 0; status == KC_OK && begin < sv.n; begin += AUDIT_COLS) {
+        const kc_arena_point point = kc_arena_mark(call->arena);
+
+        status = add_difference(call, audit, &sv, begin, kc_min(AUDIT_COLS, sv.n - begin), chosen,
+                                &samples, difference);
+        kc_arena_release(call->arena, point);
+    }
+    *worst = 0;
+    for (size_t i = 0; i < n; i++)
+        *worst = fmax(*worst, fabs(difference[i]));
+    kc_packed_free(call->ctx, &samples);
+    return status;
 }

@@ -1,21 +1,34 @@
-/* f32 or f64 kernel values for a fit, where the caller leaves it open. */
+/* f32 or f64 kernel values for a fit, where the caller leaves it open: f32 is tried where it may
+ * do, and its effect on the solution is measured. */
 #ifndef KC_PRECISION_H
 #define KC_PRECISION_H
 
 #include "kernel/kc_kernel.h"
+#include "solver/kc_dual.h"
 #include "task/kc_samples.h"
 
 /* Up to here f64 costs next to nothing. */
 #define KC_PRECISION_SMALL 2048
 
-/* A bound for the sum of |beta| in any one problem of the fit. */
-double kc_precision_load(const kc_svm_settings *settings, const kc_samples *samples);
+/* Whether f32 is worth a try: with errors of one rounding, and few variables at their bounds, it
+ * would do. */
+bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samples);
 
-/* About how far an f32 kernel value can be off, for points with x.x <= max_norm and d features. */
-double kc_precision_error(const kc_kernel *kernel, double max_norm, size_t d);
+/* What the errors of f32 kernel values did to a solution. */
+typedef struct kc_precision_audit {
+    const kc_kernel *kernel;
+    const kc_points *x;   /* the caller's */
+    const int32_t *order; /* point of the store -> row of x */
+    kc_store *store;      /* of f32 values */
+    const kc_dual *dual;  /* ... and a problem over it, solved */
+    const double *beta;
+} kc_precision_audit;
 
-/* Whether errors of f32 kernel values could move a decision value by more than tol / 4. */
-bool kc_precision_needs_f64(const kc_svm_settings *settings, const kc_kernel *kernel,
-                            const kc_packed *points, double load);
+/* The largest difference of a decision value, sum of beta K, between the store's kernel values and
+ * those of the caller's samples in f64, over some samples spread over the problem. */
+kc_status kc_precision_measure(kc_call *call, const kc_precision_audit *audit, double *worst);
+
+/* Whether such a difference leaves the result alone. */
+bool kc_precision_suffices(const kc_svm_settings *settings, double worst);
 
 #endif

@@ -23,6 +23,9 @@ typedef struct training {
     kc_packed points; /* by place; empty where a matrix is given */
     kc_matrix matrix; /* ... and this one otherwise */
     kc_store *store;
+    bool is_f32_tried;  /* kernel values are f32 as long as that does */
+    bool is_f64_needed; /* it did not */
+    const double *start;
     double max_diag;
     size_t n_problems, n_coef_rows;
     double *coef; /* n_coef_rows * n */
@@ -33,28 +36,27 @@ typedef struct training {
 
 /* ---- Samples ------------------------------------------------------------------------------ */
 
-/* What the rows are made of, in the caller's order, in the precision that is asked for or needed.
+/* What the rows are made of, in the caller's order, in the precision that is asked for or may do.
  */
 static kc_status pack_samples(kc_call *call, training *t, kc_packed *out)
 {
     const kc_points *x = t->data->x;
-    const bool is_small = t->samples.n <= KC_PRECISION_SMALL;
-    const int32_t precision = t->settings->precision;
-    const double load = kc_precision_load(t->settings, &t->samples);
+    kc_error *err = call->err;
 
-    if (precision == KC_PRECISION_F32)
+    if (t->settings->precision == KC_PRECISION_F32)
         return kc_packed_create(call, x, KC_F32, out);
-    if (precision == KC_PRECISION_AUTO && !is_small && isfinite(load)) {
-        kc_error *err = call->err;
-
+    t->is_f32_tried = t->settings->precision == KC_PRECISION_AUTO && !t->is_f64_needed &&
+                      t->samples.n > KC_PRECISION_SMALL && isfinite(t->settings->C) &&
+                      kc_precision_may_do(t->settings, &t->samples);
+    if (t->is_f32_tried) {
         /* Values that f32 cannot hold are no error: f64 is tried next, and speaks. */
         call->err = NULL;
         kc_status status = kc_packed_create(call, x, KC_F32, out);
         call->err = err;
-        if (status == KC_OK && !kc_precision_needs_f64(t->settings, t->kernel, out, load))
+        if (status == KC_OK)
             return KC_OK;
-        kc_packed_free(call->ctx, out);
     }
+    t->is_f32_tried = false;
     return kc_packed_create(call, x, KC_F64, out);
 }
 
@@ -148,6 +150,7 @@ static kc_status prepare(kc_call *call, training *t)
     t->intercepts = kc_call_take(call, t->n_problems, sizeof *t->intercepts);
     if (t->coef == NULL || t->intercepts == NULL)
         return kc_fail_nomem(call->err);
+    memset(t->coef, 0, t->n_coef_rows * t->samples.n * sizeof *t->coef);
     return open_store(call, t);
 }
 
@@ -159,9 +162,9 @@ static kc_status gather_input(kc_call *call, const training *t, const kc_problem
 {
     double *y = kc_call_take(call, problem->n, sizeof *y);
     double *weights = kc_call_take(call, problem->n, sizeof *weights);
-    double *start = t->data->start != NULL ? kc_call_take(call, problem->n, sizeof *start) : NULL;
+    double *start = t->start != NULL ? kc_call_take(call, problem->n, sizeof *start) : NULL;
 
-    if (y == NULL || weights == NULL || (t->data->start != NULL && start == NULL))
+    if (y == NULL || weights == NULL || (t->start != NULL && start == NULL))
         return kc_fail_nomem(call->err);
     if (t->samples.targets != NULL)
         kc_problem_gather(problem, t->samples.targets, y);
@@ -169,7 +172,7 @@ static kc_status gather_input(kc_call *call, const training *t, const kc_problem
         kc_problem_labels(problem, y);
     kc_problem_gather(problem, t->samples.weights, weights);
     if (start != NULL)
-        kc_problem_load(problem, t->data->start, t->samples.n_all, t->samples.order, start);
+        kc_problem_load(problem, t->start, t->samples.n_all, t->samples.order, start);
     *out = (kc_form_input){
         .settings = t->settings,
         .cols = problem->cols,
@@ -180,6 +183,27 @@ static kc_status gather_input(kc_call *call, const training *t, const kc_problem
         .max_diag = t->max_diag,
         .name = problem->name,
     };
+    return KC_OK;
+}
+
+/* Whether f32 did for this problem; if not, all are solved in f64. */
+static kc_status audit_precision(kc_call *call, training *t, const kc_dual *dual,
+                                 const kc_solution *solution)
+{
+    const kc_precision_audit audit = {
+        .kernel = t->kernel,
+        .x = t->data->x,
+        .order = t->samples.order,
+        .store = t->store,
+        .dual = dual,
+        .beta = solution->beta,
+    };
+    double worst;
+
+    if (!t->is_f32_tried || t->is_f64_needed || solution->stop != KC_STOP_CONVERGED)
+        return KC_OK;
+    KC_TRY(kc_precision_measure(call, &audit, &worst));
+    t->is_f64_needed = !kc_precision_suffices(t->settings, worst);
     return KC_OK;
 }
 
@@ -203,6 +227,7 @@ static kc_status solve_problem(kc_call *call, training *t, size_t index, kc_fit_
     KC_TRY(kc_dual_solve(call, t->store, &dual, &solution));
     if (solution.stop == KC_STOP_CALLER)
         return kc_call_stop_error(call);
+    KC_TRY(audit_precision(call, t, &dual, &solution));
     KC_TRY(form->read(call, &in, &dual, &solution, &out));
     kc_problem_store(&problem, out.coef, t->samples.n, t->coef);
     t->intercepts[index] = out.intercept;
@@ -257,11 +282,16 @@ static void note_memory(kc_call *call, training *t)
         kc_max(t->peak_bytes, memory.peak > t->peak_before ? memory.peak : memory.current);
 }
 
+static bool is_f32_given_up(const training *t)
+{
+    return t->is_f32_tried && t->is_f64_needed;
+}
+
 static kc_status solve_all(kc_call *call, training *t)
 {
     const kc_store_counters none = {0};
 
-    for (size_t index = 0; index < t->n_problems; index++) {
+    for (size_t index = 0; index < t->n_problems && !is_f32_given_up(t); index++) {
         const kc_arena_point point = kc_arena_mark(call->arena);
         const kc_store_counters before = kc_store_count(t->store);
         const double start = kc_clock();
@@ -276,6 +306,51 @@ static kc_status solve_all(kc_call *call, training *t)
     }
     add_counts(&t->info->total, t->store, none);
     return KC_OK;
+}
+
+/* ---- Precision ---------------------------------------------------------------------------- */
+
+/* The coefficients found so far, a column for each sample of the caller's. */
+static kc_status start_from_coef(kc_call *call, training *t)
+{
+    const kc_samples *samples = &t->samples;
+    double *start = kc_call_take(call, t->n_coef_rows, samples->n_all * sizeof *start);
+
+    if (start == NULL)
+        return kc_fail_nomem(call->err);
+    memset(start, 0, t->n_coef_rows * samples->n_all * sizeof *start);
+    for (size_t r = 0; r < t->n_coef_rows; r++)
+        for (size_t place = 0; place < samples->n; place++)
+            start[r * samples->n_all + (size_t)samples->order[place]] =
+                t->coef[r * samples->n + place];
+    t->start = start;
+    return KC_OK;
+}
+
+/* Once more in f64, from the solution in f32. */
+static kc_status solve_in_f64(kc_call *call, training *t)
+{
+    const kc_fit_info before = t->info->total;
+
+    KC_TRY(start_from_coef(call, t));
+    kc_store_free(call->ctx, t->store);
+    t->store = NULL;
+    kc_packed_free(call->ctx, &t->points);
+    KC_TRY(take_samples(call, t));
+    KC_TRY(open_store(call, t));
+    t->info->total =
+        (kc_fit_info){.struct_size = sizeof before, .seconds_pack = before.seconds_pack};
+    KC_TRY(solve_all(call, t));
+    t->info->total.n_iter += before.n_iter;
+    t->info->total.n_outer += before.n_outer;
+    return KC_OK;
+}
+
+/* Solves all problems in the cheapest precision that their solutions allow. */
+static kc_status solve_exactly(kc_call *call, training *t)
+{
+    KC_TRY(solve_all(call, t));
+    return is_f32_given_up(t) ? solve_in_f64(call, t) : KC_OK;
 }
 
 /* ---- Model -------------------------------------------------------------------------------- */
@@ -370,7 +445,7 @@ static kc_status run_phases(kc_call *call, training *t, kc_model **out)
     start = now;
     call->progress.phase = "solve";
     call->progress.fraction = -1;
-    KC_TRY(solve_all(call, t));
+    KC_TRY(solve_exactly(call, t));
     now = kc_clock();
     total->seconds_solve = now - start;
     start = now;
@@ -390,6 +465,7 @@ kc_status kc_train(kc_call *call, const kc_svm_settings *settings, const kc_kern
         .settings = settings,
         .kernel = kernel,
         .data = data,
+        .start = data->start,
         .points = {.dtype = KC_F64},
         .matrix = {.dtype = KC_F64},
         .peak_before = kc_context_memory(call->ctx).peak,
