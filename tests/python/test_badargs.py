@@ -267,11 +267,20 @@ def test_values_whose_square_overflows_are_named():
 
 
 def test_kernel_values_that_overflow_are_refused():
-    words = "kernel values overflow: scale the data, or lower gamma or the degree"
-    rejects(ValueError, words, Polynomial(degree=100), X * 1e10)
-    rejects(ValueError, words, Polynomial(degree=100).diag, X * 1e10)
-    rejects(ValueError, words, exp(Linear()), X * 100)
-    rejects(ValueError, words, Polynomial(degree=10), (X * 1e3).astype(np.float32))
+    advice = "scale the data, or lower gamma or the degree"
+    huge = np.ones((3, 2))
+    huge[1] = 1e5
+    words = f"kernel of X row 0 and X row 1 overflows float64; {advice}"
+    rejects(ValueError, words, Polynomial(degree=70), huge)
+    words = f"kernel of X row 1 and Z row 0 overflows float64; {advice}"
+    rejects(ValueError, words, Polynomial(degree=70), huge, huge[:1])
+    words = f"kernel of X row 1 and X row 1 overflows float64; {advice}"
+    rejects(ValueError, words, Polynomial(degree=70).diag, huge)
+    rejects(ValueError, words, exp(1e-9 * Linear()) ** 100, huge)
+    words = f"kernel of X row 0 and X row 1 overflows float32; {advice}"
+    rejects(ValueError, words, Polynomial(degree=8), huge.astype(np.float32))
+    words = f"kernel of X and X: a term overflows float64; {advice}"
+    rejects(ValueError, words, exp(Linear()) ** 0, huge)
 
 
 # ---- Fitting together

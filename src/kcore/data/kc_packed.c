@@ -220,7 +220,7 @@ kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtyp
 {
     kc_status status;
 
-    *out = (kc_packed){.dtype = dtype};
+    *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype};
     KC_TRY(kc_points_check(points, call->err));
     out->n = (size_t)points->n_rows;
     out->d = (size_t)points->n_cols;

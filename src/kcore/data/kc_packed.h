@@ -18,6 +18,7 @@
 #define KC_DIRECT_DIFF_MAX 24
 
 typedef struct kc_packed {
+    const char *name; /* what messages call the points; the caller's: not for use after its call */
     kc_dtype dtype;
     bool is_sparse;
     size_t n, d;

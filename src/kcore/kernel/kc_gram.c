@@ -30,8 +30,12 @@ typedef struct gram_job {
     size_t ld;
     char *workspace; /* of all workers, one after the other */
     size_t workspace_bytes;
-    atomic_bool has_overflowed;
+    atomic_size_t overflow; /* the first entry that is not finite, row by row; or NONE, NO_ENTRY */
 } gram_job;
+
+/* No overflow; one inside the expression that left no trace in the result. */
+#define NONE SIZE_MAX
+#define NO_ENTRY (SIZE_MAX - 1)
 
 /* Mean work per entry, in multiply-adds. */
 static size_t entry_work(const kc_packed *z)
@@ -53,6 +57,21 @@ static void mirror(const gram_job *job, const kc_block *block)
                                     job->ld,
                                     kc_at(job->out, block->row_begin * job->ld + begin, dtype),
                                     job->ld, block->n_rows, end - begin);
+}
+
+/* Keeps the lowest place of all chunks, whatever the order in which they come. */
+static void note_overflow(gram_job *job, const kc_block *block)
+{
+    const kc_dtype dtype = job->x->dtype;
+    const kc_ops *ops = kc_ops_of(dtype);
+    size_t found = NO_ENTRY, before = atomic_load(&job->overflow);
+
+    for (size_t i = 0; i < block->n_rows && found == NO_ENTRY; i++)
+        for (size_t j = 0; j < block->n_cols && found == NO_ENTRY; j++)
+            if (!ops->all_finite(kc_at(block->out, i * block->ld + j, dtype), 1))
+                found = (block->row_begin + i) * job->z->n + block->col_begin + j;
+    while (found < before && !atomic_compare_exchange_weak(&job->overflow, &before, found))
+        ;
 }
 
 static void fill_chunk(void *data, size_t chunk, int32_t worker)
@@ -77,15 +96,25 @@ static void fill_chunk(void *data, size_t chunk, int32_t worker)
         return;
     if (!kc_kernel_block(job->kernel, &block,
                          job->workspace + (size_t)worker * job->workspace_bytes))
-        atomic_store_explicit(&job->has_overflowed, true, memory_order_relaxed);
+        note_overflow(job, &block);
     if (job->is_symmetric)
         mirror(job, &block);
 }
 
-static kc_status fail_overflow(const kc_call *call)
+static kc_status fail_overflow(const kc_call *call, const kc_packed *x, const kc_packed *z,
+                               size_t place)
 {
+    const char *type = x->dtype == KC_F64 ? "float64" : "float32";
+
+    if (place == NO_ENTRY)
+        return kc_fail(call->err, KC_ERR_RANGE,
+                       "kernel of %s and %s: a term overflows %s; scale the data, or lower gamma "
+                       "or the degree",
+                       x->name, z->name, type);
     return kc_fail(call->err, KC_ERR_RANGE,
-                   "kernel values overflow: scale the data, or lower gamma or the degree");
+                   "kernel of %s row %zu and %s row %zu overflows %s; scale the data, or lower "
+                   "gamma or the degree",
+                   x->name, place / z->n, z->name, place % z->n, type);
 }
 
 kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *x,
@@ -102,6 +131,7 @@ kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *
         .out = out,
         .ld = ld,
         .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),
+        .overflow = NONE,
     };
     size_t n_chunks;
 
@@ -113,7 +143,17 @@ kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *
     if (job.workspace == NULL)
         return kc_fail_nomem(call->err);
     KC_TRY(kc_parallel_for(call, n_chunks, fill_chunk, &job));
-    return atomic_load(&job.has_overflowed) ? fail_overflow(call) : KC_OK;
+    size_t place = atomic_load(&job.overflow);
+    return place == NONE ? KC_OK : fail_overflow(call, x, z, place);
+}
+
+/* The place on the diagonal of the first value that is not finite. */
+static size_t first_overflow(const kc_packed *x, void *out)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (!kc_ops_of(x->dtype)->all_finite(kc_at(out, i, x->dtype), 1))
+            return i * x->n + i;
+    return NO_ENTRY;
 }
 
 kc_status kc_gram_diag(kc_call *call, const kc_kernel *kernel, const kc_packed *x, void *out)
@@ -122,5 +162,7 @@ kc_status kc_gram_diag(kc_call *call, const kc_kernel *kernel, const kc_packed *
 
     if (workspace == NULL)
         return kc_fail_nomem(call->err);
-    return kc_kernel_diag(kernel, x, 0, x->n, out, workspace) ? KC_OK : fail_overflow(call);
+    return kc_kernel_diag(kernel, x, 0, x->n, out, workspace)
+               ? KC_OK
+               : fail_overflow(call, x, x, first_overflow(x, out));
 }
