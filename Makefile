@@ -4,6 +4,7 @@
 #   make test            build, then every test and every style check
 #   make test-slow       the tests marked slow, and the C tests under the thread sanitizer
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
+#   make bench-svm       support vector machines against other libraries
 #   make bench           every benchmark
 #   make format          let the formatters rewrite what they may
 #   make clean           forget what was built (distclean: the environment too)
@@ -69,15 +70,16 @@ package_sources := meson.build meson.options pyproject.toml \
 
 # ---- Uses -----------------------------------------------------------------------------------
 
-.PHONY: demo bench bench-kernels
+.PHONY: demo bench bench-kernels bench-svm
 demo: .venv/has-kcore
 	@python examples/demo.py
 
-bench-kernels: .venv/has-bench .venv/has-kcore build/release/build.ninja
+# bench/python/bench_<name>.py; BENCH_ARGS="--help" shows what each takes.
+bench-kernels bench-svm: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
 	@unset MAKEFLAGS; ninja -C build/release --quiet
-	@python bench/python/bench_kernels.py
+	@python bench/python/bench_$*.py $(BENCH_ARGS)
 
-bench: bench-kernels
+bench: bench-kernels bench-svm
 
 # ---- Tests ----------------------------------------------------------------------------------
 
