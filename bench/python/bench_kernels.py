@@ -293,9 +293,9 @@ def main() -> None:
     about = machine.describe()
     print(machine.summary(about))
     print(
-        "\nMinima of interleaved repeats, milliseconds; on one thread (t1) CPU time where it "
-        "is less, on two (t2) the clock's.\nWhere the machine has other work to do, the clock's times and the medians "
-        "say more of that\nthan of the code.\n"
+        "\nMinima of interleaved repeats, milliseconds; on one thread (t1) CPU time where it is "
+        "less, on two (t2) the clock's.\nWhere the machine has other work to do, the clock's "
+        "times and the medians say more of that than of the code.\n"
     )
     cases = [latency(args.seconds)]
     kernels_of = dict.fromkeys(args.dims, KERNELS) if args.full else KERNELS_OF_DIM

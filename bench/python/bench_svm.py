@@ -31,7 +31,7 @@ from timing import interleave
 from workers import CappedError, FailedError, Worker, open_workers
 
 GROUPS = ["latency", "real", "grid", "scaling", "memory", "micro"]
-C_PROGRAMS = ["bench_ops", "bench_kernel", "bench_store", "bench_smo", "bench_perceptron"]
+C_PROGRAMS = ["bench_smo_ops", "bench_store"]
 SETTINGS = {
     "quick": Settings(cap=10.0, fit_seconds=0.3, predict_seconds=0.1, max_rounds=4),
     "default": Settings(),
