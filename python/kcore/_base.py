@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kcore import _core, exceptions
 from kcore._threads import n_threads
-from kcore._validate import Points, as_points, is_sparse
+from kcore._validate import CSR, Points, as_points, is_sparse
 from kcore.kernels import Kernel
 
 _FLOAT32 = np.dtype(np.float32)
@@ -43,6 +43,7 @@ __all__ = [
     "as_samples",
     "as_targets",
     "as_weights",
+    "check_finite",
     "class_weights",
     "feature_names",
     "fitted",
@@ -266,6 +267,7 @@ class Estimator(BaseEstimator):
             self._check_names(names, state.names)
         points = as_samples(X)
         if points.shape[1] != state.shape[1] and points.shape[1] not in n_columns:
+            check_finite(points)
             raise ValueError(
                 f"X has {points.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{state.shape[1]} features as input"
@@ -360,6 +362,12 @@ def _as_numbers(X: Any) -> Any:
         return array.astype(np.float64)
     except TypeError as error:
         raise TypeError(f"X has dtype object: {error}") from error
+
+
+def check_finite(points: Points) -> None:
+    """Refuse NaN and infinity where the core will not come to it: before errors of shape."""
+    if not np.isfinite(points.data if isinstance(points, CSR) else points).all():
+        raise ValueError("X contains NaN or infinity")
 
 
 def feature_names(X: Any) -> NDArray[np.object_] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._base import Estimator
+from kcore._base import Estimator, check_finite
 from kcore._validate import CSR, Points
 from kcore.kernels import MAX_DEGREE, Kernel
 
@@ -103,6 +103,7 @@ def _check_square(points: Points) -> None:
     if isinstance(points, CSR):
         raise TypeError("kernel='precomputed' takes a dense matrix, X is sparse")
     if points.shape[0] != points.shape[1]:
+        check_finite(points)
         raise ValueError(
             "kernel='precomputed' takes the square matrix of kernel values between all samples, "
             f"X has shape {points.shape}"

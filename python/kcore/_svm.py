@@ -342,7 +342,8 @@ class SVM(KernelEstimator):
             return machine.sparse_type(
                 (vectors.data, vectors.indices, vectors.indptr), shape=vectors.shape
             )
-        return vectors
+        # The core may keep samples with few zeros as dense ones.
+        return vectors if machine.sparse_type is None else machine.sparse_type(vectors)
 
     @fitted
     def coef_(self) -> NDArray[np.float64]:

@@ -1,0 +1,404 @@
+"""The five machines as scikit-learn's users know estimators: its checks, pipelines, searches."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+import kcore
+from conftest import assert_same_bits
+from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from kcore.kernels import RBF, Linear
+
+MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
+
+
+# ---- scikit-learn's own checks
+
+# Checks of weights compare to 1e-7, so the solver must go that far; and their weights leave no
+# solution of NuSVC for nu above 0.35.
+CHECKED = [
+    SVC(tol=1e-9),
+    NuSVC(nu=0.35, tol=1e-9),
+    SVR(tol=1e-9),
+    NuSVR(tol=1e-9),
+    OneClassSVM(tol=1e-9),
+    SVC(kernel="linear", tol=1e-9),
+    SVC(kernel="precomputed", tol=1e-9),
+    SVR(kernel="precomputed", tol=1e-9),
+]
+
+_SIGN_OF_ZERO = (
+    "predicts the side of support vectors on the boundary, whose decision value is zero: "
+    "test_weights_of_one_class_equal_repetitions compares decision values"
+)
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, OneClassSVM):
+        return {
+            "check_sample_weight_equivalence_on_dense_data": _SIGN_OF_ZERO,
+            "check_sample_weight_equivalence_on_sparse_data": _SIGN_OF_ZERO,
+        }
+    if isinstance(estimator, NuSVC):
+        return {
+            "check_class_weight_classifiers": "with weights of 1000 and 0.0001, only nu below "
+            "0.0000003 is feasible: NuSVC says so"
+        }
+    return {}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_weights_of_one_class_equal_repetitions(container, rng):
+    X = rng.random((15, 30))
+    weights = rng.integers(0, 5, 15)
+    model = OneClassSVM(tol=1e-10).fit(container(X), sample_weight=weights.astype(float))
+    repeated = OneClassSVM(tol=1e-10).fit(container(X.repeat(weights, axis=0)))
+    f, g = model.decision_function(container(X)), repeated.decision_function(container(X))
+    np.testing.assert_allclose(f, g, rtol=1e-7, atol=1e-9)
+    is_clear = abs(f) > 1e-6
+    assert is_clear.any()
+    assert (model.predict(X) == repeated.predict(X))[is_clear].all()
+
+
+# ---- The protocol
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.standard_normal((60, 5))
+    return X, (X[:, 0] + 0.3 * rng.standard_normal(60) > 0).astype(int)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_parameters_are_stored_as_given_and_come_back(machine):
+    params = machine().get_params()
+    assert machine(**params).get_params() == params
+    kernel = RBF(0.5) + Linear()
+    estimator = machine(kernel=kernel, tol="not a number")  # only fit looks at it
+    assert estimator.kernel is kernel
+    assert clone(estimator).tol == "not a number"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_defaults_are_those_of_the_core(machine):
+    table = {name: row[1] for name, row in kcore._core.settings().items()}
+    params = machine().get_params()
+    for name in {"C", "nu", "epsilon", "tol"} & set(params):
+        assert params[name] == table[name], name
+    assert bool(table["shrinking"]) == params["shrinking"]
+    assert (table["max_iter"], table["cache_bytes"]) == (0, 0)
+    assert (params["max_iter"], params["cache_size"]) == (-1, "auto")
+
+
+def test_parameters_of_kernels_are_set_by_name(data):
+    estimator = SVC(kernel=2 * RBF(0.5))
+    assert estimator.get_params()["kernel__kernel__gamma"] == 0.5
+    estimator.set_params(kernel__kernel__gamma=0.25, C=3)
+    assert estimator.kernel == 2 * RBF(0.25)
+    assert estimator.C == 3
+    estimator.set_params(kernel=RBF(1), kernel__gamma=2)
+    assert estimator.kernel == RBF(2)
+    with pytest.raises(ValueError, match="no_such"):
+        estimator.set_params(no_such=1)
+    with pytest.raises(ValueError, match="width"):
+        estimator.set_params(kernel__width=1)
+
+
+def test_kinds_are_told_by_tags():
+    assert is_classifier(SVC())
+    assert is_classifier(NuSVC())
+    assert is_regressor(SVR())
+    assert is_regressor(NuSVR())
+    assert is_outlier_detector(OneClassSVM())
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_before_fit_there_are_no_fitted_attributes(machine):
+    estimator = machine()
+    for name in ["support_", "dual_coef_", "fit_report_", "n_features_in_", "n_iter_", "coef_"]:
+        assert not hasattr(estimator, name)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        check_is_fitted(estimator)
+    with pytest.raises(NotFittedError, match="call fit before predict"):
+        estimator.predict([[0.0]])
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_failed_fit_leaves_the_last_one(machine, data):
+    X, y = data
+    estimator = machine().fit(X, y)
+    before = estimator.dual_coef_
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    with pytest.raises(ValueError, match="row 3, column 2 is NaN"):
+        estimator.fit(bad, y)
+    estimator.tol = -1.0
+    with pytest.raises(ValueError, match="tol"):
+        estimator.fit(X, y)
+    assert estimator.dual_coef_ is before
+
+
+# ---- Copies
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed", RBF(0.2) * Linear()])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pickles_and_copies_predict_the_same_bits(machine, kernel, dtype, data):
+    X, y = data
+    X = X.astype(dtype)
+    if isinstance(kernel, str) and kernel == "precomputed":
+        X = RBF(0.3)(X)
+    model = machine(kernel=kernel).fit(X, y)
+    decide = "predict" if "SVR" in machine.__name__ else "decision_function"
+    for same in [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)]:
+        assert_same_bits(getattr(same, decide)(X), getattr(model, decide)(X))
+        assert_same_bits(same.dual_coef_, model.dual_coef_)
+        assert (same.support_ == model.support_).all()
+        assert same.fit_report_ == model.fit_report_
+        assert same.n_features_in_ == model.n_features_in_
+    assert (same.predict(X) == model.predict(X)).all()
+
+
+def test_pickles_of_sparse_models_keep_their_form(data):
+    X, y = data
+    for form in (sp.csr_array, sp.csr_matrix):
+        model = SVC().fit(form(X), y)
+        same = pickle.loads(pickle.dumps(model))
+        assert type(same.support_vectors_) is type(model.support_vectors_) is form
+        np.testing.assert_array_equal(same.support_vectors_.toarray(), X[model.support_])
+        assert_same_bits(same.decision_function(X), model.decision_function(X))
+
+
+def test_a_pickle_holds_numbers_and_names_of_kcore_and_numpy_only(data):
+    X, y = data
+    names = set()
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            names.add(module.partition(".")[0])
+            return super().find_class(module, name)
+
+    import io
+
+    Reader(io.BytesIO(pickle.dumps(SVC(kernel=RBF(0.1)).fit(X, y)))).load()
+    assert names <= {"kcore", "numpy"}
+
+
+def test_fitted_arrays_are_read_only(data):
+    X, y = data
+    model = SVC().fit(X, y)
+    with pytest.raises(ValueError, match="read-only"):
+        model.dual_coef_[0] = 0
+    assert model.dual_coef_ is model.dual_coef_
+
+
+# ---- With scikit-learn's tools
+
+
+def test_grid_search_finds_parameters_of_estimator_and_kernel(data):
+    X, y = data
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), SVC(kernel=RBF())),
+        {"svc__C": [0.01, 1, 100], "svc__kernel__gamma": [1e-4, 0.1]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.75
+    assert set(search.best_params_) == {"svc__C", "svc__kernel__gamma"}
+    in_processes = GridSearchCV(SVC(), {"C": [0.1, 1]}, n_jobs=2, cv=3).fit(X, y)
+    assert in_processes.best_score_ > 0.7
+
+
+def test_precomputed_kernels_are_cut_on_both_sides_by_cross_validation(data):
+    X, y = data
+    direct = cross_val_score(SVC(gamma=0.2), X, y, cv=4)
+    given = cross_val_score(SVC(kernel="precomputed"), RBF(0.2)(X), y, cv=4)
+    np.testing.assert_array_equal(direct, given)
+
+
+def test_probabilities_come_from_calibration(data):
+    X, y = data
+    model = CalibratedClassifierCV(SVC(), cv=3, ensemble=False).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert ((p[:, 1] > 0.5) == y).mean() > 0.85
+
+
+def test_one_vs_rest_of_scikit_learn_equals_ours(rng):
+    X = rng.standard_normal((90, 3))
+    y = np.argmax(X, axis=1)
+    theirs = OneVsRestClassifier(SVC(tol=1e-8)).fit(X, y)
+    ours = SVC(tol=1e-8, multi_class="ovr").fit(X, y)
+    np.testing.assert_allclose(
+        theirs.decision_function(X), ours.decision_function(X), rtol=0, atol=1e-6
+    )
+    assert (theirs.predict(X) == ours.predict(X)).all()
+
+
+def test_sample_weights_are_routed(data):
+    X, y = data
+    weights = np.linspace(0.1, 2, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(inner, {"C": [1.0]}, cv=3).fit(X, y, sample_weight=weights)
+    direct = SVC().fit(X, y, sample_weight=weights)
+    assert_same_bits(search.best_estimator_.dual_coef_, direct.dual_coef_)
+
+
+# ---- Frames
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_names_of_features_are_kept_and_checked(library, data):
+    X, y = data
+    names = list("abcde")
+    frame = library.DataFrame({name: X[:, k] for k, name in enumerate(names)})
+    model = SVC().fit(frame, y)
+    assert model.feature_names_in_.tolist() == names
+    assert_same_bits(model.decision_function(frame), SVC().fit(X, y).decision_function(X))
+    with pytest.warns(UserWarning, match="does not have valid feature names, but SVC was fitted"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="unseen at fit time:\n- z"):
+        model.predict(frame.rename({"a": "z"}, **({"axis": 1} if library is pd else {})))
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(frame[names[::-1]])
+    plain = SVC().fit(X, y)
+    assert not hasattr(plain, "feature_names_in_")
+    with pytest.warns(UserWarning, match="X has feature names, but SVC was fitted without"):
+        plain.predict(frame)
+
+
+def test_frames_may_have_several_types_of_columns(data):
+    X, y = data
+    frame = pd.DataFrame({"a": X[:, 0], "b": (10 * X[:, 1]).astype(int), "c": X[:, 2] > 0})
+    model = SVC().fit(frame, pd.Series(y))
+    assert_same_bits(model.dual_coef_, SVC().fit(frame.to_numpy(dtype=float), y).dual_coef_)
+
+
+# ---- Without scikit-learn
+
+
+BLOCKER = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "sklearn":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocker())
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "sklearn" else found(name, *rest)
+"""
+
+
+def run_python(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_kcore_does_not_import_scikit_learn():
+    code = "import sys, kcore, kcore.exceptions; print('sklearn' in sys.modules, kcore.SVC)"
+    assert run_python(code).startswith("False <class 'kcore.svm.SVC'>")
+
+
+def test_all_works_without_scikit_learn():
+    out = run_python(
+        BLOCKER
+        + """
+import pickle, warnings
+import numpy as np
+from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from kcore.exceptions import ConvergenceWarning, NotFittedError
+rng = np.random.default_rng(0)
+X = rng.standard_normal((50, 3)); y = (X[:, 0] > 0).astype(int)
+for machine in (SVC, NuSVC, SVR, NuSVR, OneClassSVM):
+    model = machine(tol=1e-4)
+    try:
+        model.predict(X)
+    except NotFittedError as error:
+        assert isinstance(error, AttributeError) and isinstance(error, ValueError)
+    model.fit(X, y)
+    model.predict(X)
+    assert repr(model) == f"{machine.__name__}(tol=0.0001)", repr(model)
+    assert model.set_params(tol=0.1).get_params()["tol"] == 0.1
+    try:
+        model.set_params(no_such=1)
+    except ValueError as error:
+        assert "no_such" in str(error)
+    pickle.loads(pickle.dumps(model)).predict(X)
+assert SVC().fit(X, y).score(X, y) > 0.9 and SVR().fit(X, X[:, 1]).score(X, X[:, 1]) > 0.9
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    SVC(max_iter=1).fit(X, y)
+assert caught[0].category is ConvergenceWarning and ConvergenceWarning.__mro__[1] is UserWarning
+assert "sklearn" not in sys.modules
+print("all")
+"""
+    )
+    assert out == "all\n"
+
+
+# ---- Threads
+
+
+def test_eight_threads_predict_with_one_model(rng):
+    X = rng.standard_normal((400, 6))
+    y = rng.integers(0, 3, 400)
+    model = SVC(C=10).fit(X, y)
+    expected = model.decision_function(X)
+
+    def work(seed):
+        order = np.random.default_rng(seed)
+        for _ in range(40):
+            begin, size = int(order.integers(0, 390)), int(order.integers(1, 300))
+            rows = slice(begin, begin + size)
+            assert_same_bits(model.decision_function(X[rows]), expected[rows])
+            assert (model.predict(X[rows]) == model.classes_[_winners(model, X[rows])]).all()
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(work, seed) for seed in range(8)]:
+            done.result()
+
+
+def _winners(model, X):
+    return np.searchsorted(model.classes_, model.predict(X))
+
+
+def test_fits_run_at_once_in_threads(rng):
+    X = rng.standard_normal((300, 6))
+    y = rng.integers(0, 3, 300)
+    expected = [SVC(C=C).fit(X, y).dual_coef_ for C in (0.1, 1, 10, 100)]
+
+    def work(k):
+        C = (0.1, 1, 10, 100)[k % 4]
+        model = SVC(C=C, n_jobs=1 + k % 2)
+        for _ in range(4):
+            assert_same_bits(model.fit(X, y).dual_coef_, expected[k % 4])
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(work, k) for k in range(8)]:
+            done.result()
