@@ -79,7 +79,10 @@ bench-kernels bench-svm: bench-%: .venv/has-bench .venv/has-kcore build/release/
 	@unset MAKEFLAGS; ninja -C build/release --quiet
 	@python bench/python/bench_$*.py $(BENCH_ARGS)
 
-bench: bench-kernels bench-svm
+# One after the other, whatever -j says.
+bench:
+	@$(MAKE) --no-print-directory bench-kernels
+	@$(MAKE) --no-print-directory bench-svm
 
 # ---- Tests ----------------------------------------------------------------------------------
 
