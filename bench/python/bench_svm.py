@@ -305,6 +305,8 @@ def show_limits(run: Run, results: list[CaseResult]) -> None:
 
 def run_scaling(run: Run) -> None:
     results = run.run_group(problems.scaling_cases(run.mode), [run.max_threads], run.settings, [])
+    for d in {result.d for result in results}:
+        value_seconds(run, d)  # for the plots
     rows = []
     for C in sorted({result.case.problem.C for result in results}):
         same = [result for result in results if result.case.problem.C == C]
