@@ -296,7 +296,7 @@ static void pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix(void)
 
 static void blocks_agree_with_pairs_on_computed_rows(void)
 {
-    sample classes = make_sample(1500, 10, false, 100);
+    sample classes = make_sample(1500, 20, false, 100);
     setting set = {.n_threads = 2, .n_cached_rows = 1000, .dtype = KC_F64};
     kc_store_counters count = {0};
 

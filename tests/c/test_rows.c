@@ -10,7 +10,7 @@
 #include "rows/kc_store.h"
 
 #define N 700 /* two strips, the second one not full */
-#define D 3
+#define D 20 /* features enough for rows to be worth keeping */
 
 /* Points, their whole matrix, and a store over them. */
 typedef struct world {
@@ -42,7 +42,7 @@ static bool open_world(world *w, const kc_context_config *config, const kc_run *
 {
     double *x = malloc(N * D * sizeof *x);
     kc_rng rng = kc_rng_seed(4);
-    kc_kernel_node node = {.op = KC_RBF, .gamma = 0.7};
+    kc_kernel_node node = {.op = KC_RBF, .gamma = 0.2};
     kc_points view = {.storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = N,

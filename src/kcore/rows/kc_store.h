@@ -48,7 +48,7 @@ KC_INLINE size_t kc_cols_point(const kc_cols *cols, size_t position)
 }
 
 /* Whether a row is worth a slot.  Rows of less worth are evicted first, within one worth the least
- * recently used one. */
+ * recently used one.  Where values are as soon computed as read, no row is. */
 typedef enum kc_keep {
     KC_KEEP_NOT = 0,  /* take no slot for it; give back the slot it has */
     KC_KEEP_LOW = 1,  /* while nothing better wants the slot */
@@ -83,6 +83,9 @@ size_t kc_store_slots(const kc_store *store);
 
 /* Bytes that one row takes in the cache. */
 size_t kc_store_row_bytes(const kc_store *store);
+
+/* What a value costs, in multiply-adds; 1 where the matrix is given. */
+size_t kc_store_work(const kc_store *store);
 
 /* K(x, x) of every point, of the store's type; computed once, lives as long as the store. */
 const void *kc_store_diag(const kc_store *store);

@@ -14,7 +14,7 @@
 
 /* Members of a working set: SIZE_PER_FREE per free variable and some, within bounds.  Below the
  * number of free variables, every block undoes the work of the last. */
-#define SIZE_PER_FREE 1.5
+#define SIZE_PER_FREE 2.0
 #define SIZE_EXTRA 128
 #define LEAST_SIZE ((size_t)1024)
 #define LEAST_SHARE 12 /* ... but no more than n / 12 */

@@ -30,7 +30,7 @@
 #include "rows/kc_store.h"
 
 typedef enum kc_method {
-    KC_METHOD_AUTO = 0, /* by n_points alone */
+    KC_METHOD_AUTO = 0, /* by n_points and the cost of a value alone */
     KC_METHOD_PAIRS =
         1, /* pair steps over all points: the whole matrix, or rows through the cache */
     KC_METHOD_BLOCK = 2, /* pair steps inside working sets, whole rows for moved variables only */

@@ -1,15 +1,19 @@
 /* Solves the one problem by the method that suits its size.
  *
- * The choice depends on the number of points alone, so that results do not depend on the cache or
- * on the machine. */
+ * The choice depends on the number of points and on what a value costs alone, so that results do
+ * not depend on the cache or on the machine. */
 #include <string.h>
 
 #include "solver/kc_block.h"
 #include "solver/kc_dual.h"
 #include "solver/kc_smo.h"
 
-/* Up to here, steps over all points cost less than blocks do. */
-#define PAIRS_POINTS 1000
+/* Steps over all points cost less than blocks up to so many points: more where values are
+ * expensive, since the whole matrix is computed by halves and each value once. */
+#define PAIRS_POINTS ((size_t)500)
+#define PAIRS_POINTS_PER_WORK ((size_t)40)
+#define MOST_PAIRS_POINTS ((size_t)3000)
+#define PAIRS_POINTS_GIVEN ((size_t)2000)
 
 int64_t kc_dual_max_iter(const kc_dual *dual)
 {
@@ -18,6 +22,18 @@ int64_t kc_dual_max_iter(const kc_dual *dual)
     if (dual->max_iter > 0)
         return dual->max_iter;
     return per_point > 10000000 ? per_point : 10000000;
+}
+
+static bool suits_pairs(const kc_dual *dual, const kc_store *store)
+{
+    size_t ld;
+    size_t most = PAIRS_POINTS + PAIRS_POINTS_PER_WORK * kc_store_work(store);
+
+    if (dual->method != KC_METHOD_AUTO)
+        return dual->method == KC_METHOD_PAIRS;
+    if (kc_store_matrix(store, &ld) != NULL)
+        return dual->n_points <= PAIRS_POINTS_GIVEN;
+    return dual->n_points <= kc_min(most, MOST_PAIRS_POINTS);
 }
 
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
@@ -30,10 +46,8 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     else
         memset(out->beta, 0, n_vars * sizeof *out->beta);
     KC_TRY(kc_dual_repair(dual, out->beta, call->err));
-    bool is_small = dual->method == KC_METHOD_PAIRS ||
-                    (dual->method == KC_METHOD_AUTO && dual->n_points <= PAIRS_POINTS);
-    KC_TRY(is_small ? kc_smo_solve(call, store, dual, out)
-                    : kc_block_solve(call, store, dual, out));
+    KC_TRY(suits_pairs(dual, store) ? kc_smo_solve(call, store, dual, out)
+                                    : kc_block_solve(call, store, dual, out));
     kc_dual_certify(dual, out);
     return KC_OK;
 }

@@ -1,0 +1,50 @@
+/* What the files of the store share: the store itself and its slots. */
+#ifndef KC_STORE_IMPL_H
+#define KC_STORE_IMPL_H
+
+#include "kernel/kc_kernel.h"
+#include "rows/kc_lru.h"
+#include "rows/kc_store.h"
+
+/* Below this much work, in multiply-adds, waking a thread costs more than it brings. */
+#define KC_PARALLEL_WORK ((size_t)1 << 20)
+
+struct kc_store {
+    const kc_kernel *kernel; /* NULL: given */
+    const kc_packed *points;
+    const char *given;
+    size_t given_ld;
+    size_t n;
+    kc_dtype dtype;
+    size_t value_bytes;
+    void *diag;
+    size_t entry_work; /* multiply-adds of one kernel value */
+
+    size_t *segments; /* n_segments + 1 bounds */
+    size_t n_segments;
+    uint8_t *has_segment; /* by slot and segment: whether it is computed */
+
+    kc_lru *lru;
+    size_t row_bytes;
+    size_t n_slots;
+    size_t slots_per_slab;
+    char **slabs;
+    size_t n_slabs;
+
+    kc_store_counters counters;
+};
+
+/* The row of a slot that has memory. */
+char *kc_slot_at(const kc_store *store, int32_t slot);
+
+/* Whether the slot has memory, now if not before. */
+bool kc_slot_take(kc_call *call, kc_store *store, int32_t slot);
+
+/* The columns that a slot holds: none, those of `cols` too, whether all of them. */
+void kc_slot_clear(kc_store *store, int32_t slot);
+void kc_slot_add(kc_store *store, int32_t slot, const kc_cols *cols);
+bool kc_slot_has(const kc_store *store, int32_t slot, const kc_cols *cols);
+
+kc_status kc_store_fail_overflow(const kc_call *call);
+
+#endif

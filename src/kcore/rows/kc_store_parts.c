@@ -1,0 +1,149 @@
+/* Parts of the matrix: any rows against any columns, and the whole of a problem.  See kc_store.h.
+ *
+ * Columns are laid out for the kernel once, rows are read where they are. */
+#include <string.h>
+
+#include "base/kc_thread.h"
+#include "kernel/kc_gram.h"
+#include "rows/kc_store_impl.h"
+
+/* Rows of one chunk of parallel work. */
+#define CHUNK_ROWS ((size_t)48)
+
+static void copy_given(const kc_store *store, const int32_t *points, size_t n_rows,
+                       const int32_t *others, size_t n_cols, char *out, size_t ld)
+{
+    size_t bytes = store->value_bytes;
+
+    for (size_t i = 0; i < n_rows; i++) {
+        const char *row = store->given + (size_t)points[i] * store->given_ld * bytes;
+        char *to = out + i * ld * bytes;
+        for (size_t j = 0; j < n_cols; j++)
+            memcpy(to + j * bytes, row + (size_t)others[j] * bytes, bytes);
+    }
+}
+
+typedef struct gathering {
+    const kc_store *store;
+    const int32_t *points;
+    size_t n_rows;
+    const kc_packed *others;
+    char *out;
+    size_t ld;
+    char *workspace;
+    size_t workspace_bytes;
+    atomic_bool has_overflowed;
+} gathering;
+
+static void gather_chunk(void *data, size_t chunk, int32_t worker)
+{
+    gathering *job = data;
+    size_t begin = chunk * CHUNK_ROWS;
+    kc_block block = {
+        .x = job->store->points,
+        .rows = job->points + begin,
+        .n_rows = kc_min(CHUNK_ROWS, job->n_rows - begin),
+        .z = job->others,
+        .n_cols = job->others->n,
+        .out = job->out + begin * job->ld * job->store->value_bytes,
+        .ld = job->ld,
+    };
+
+    if (!kc_kernel_block(job->store->kernel, &block,
+                         job->workspace + (size_t)worker * job->workspace_bytes))
+        atomic_store_explicit(&job->has_overflowed, true, memory_order_relaxed);
+}
+
+static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
+{
+    size_t n_values = job->n_rows * job->others->n;
+    size_t n_chunks = kc_ceil_div(job->n_rows, CHUNK_ROWS);
+    int32_t n_threads = call->n_threads;
+    kc_status status = KC_OK;
+
+    if (n_values * store->entry_work < KC_PARALLEL_WORK)
+        call->n_threads = 1;
+    job->workspace_bytes = kc_round_up(
+        kc_kernel_workspace(store->kernel, store->points, job->others) + KC_ALIGN, KC_ALIGN);
+    job->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job->workspace_bytes);
+    if (job->workspace == NULL)
+        status = kc_fail_nomem(call->err);
+    else
+        status = kc_parallel_for(call, n_chunks, gather_chunk, job);
+    call->n_threads = n_threads;
+    store->counters.values_computed += (int64_t)n_values;
+    return status == KC_OK && atomic_load(&job->has_overflowed) ? kc_store_fail_overflow(call)
+                                                                : status;
+}
+
+kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                          const int32_t *others, size_t n_cols, void *out, size_t ld)
+{
+    kc_packed packed = {0};
+
+    if (n_rows == 0 || n_cols == 0)
+        return KC_OK;
+    if (store->given != NULL) {
+        copy_given(store, points, n_rows, others, n_cols, out, ld);
+        return KC_OK;
+    }
+    kc_arena_point point = kc_arena_mark(call->arena);
+    gathering job = {.store = store,
+                     .points = points,
+                     .n_rows = n_rows,
+                     .others = &packed,
+                     .out = out,
+                     .ld = ld};
+    kc_status status = kc_packed_take(call, store->points, others, n_cols, &packed);
+    if (status == KC_OK)
+        status = run_gathering(call, store, &job);
+    kc_packed_free(call->ctx, &packed);
+    kc_arena_release(call->arena, point);
+    return status;
+}
+
+/* Half of it is computed, half mirrored.  kc_gram_fill lowers the call's threads where there is
+ * little work. */
+static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *points, void *out,
+                           size_t ld)
+{
+    int32_t n_threads = call->n_threads;
+    kc_status status = kc_gram_fill(call, store->kernel, points, points, out, ld);
+
+    call->n_threads = n_threads;
+    store->counters.values_computed += (int64_t)(points->n * (points->n + 1) / 2);
+    return status;
+}
+
+static kc_status fill_part(kc_call *call, kc_store *store, const kc_cols *cols, void *out,
+                           size_t ld)
+{
+    size_t n = kc_cols_count(cols);
+    int32_t *points = kc_call_take(call, n, sizeof *points);
+    kc_packed packed = {0};
+
+    if (points == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t p = 0; p < n; p++)
+        points[p] = (int32_t)kc_cols_point(cols, p);
+    if (store->given != NULL) {
+        copy_given(store, points, n, points, n, out, ld);
+        return KC_OK;
+    }
+    kc_status status = kc_packed_take(call, store->points, points, n, &packed);
+    if (status == KC_OK)
+        status = fill_gram(call, store, &packed, out, ld);
+    kc_packed_free(call->ctx, &packed);
+    return status;
+}
+
+kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, void *out, size_t ld)
+{
+    kc_arena_point point = kc_arena_mark(call->arena);
+    bool is_whole = store->given == NULL && kc_cols_count(cols) == store->n;
+    kc_status status = is_whole ? fill_gram(call, store, store->points, out, ld)
+                                : fill_part(call, store, cols, out, ld);
+
+    kc_arena_release(call->arena, point);
+    return status;
+}
