@@ -259,6 +259,19 @@ static void an_overflow_inside_is_told_though_the_result_is_finite(void)
     CHECK(!is_diag_finite);
 }
 
+/* As f32 they would be infinite: refused, not cut to the largest number. */
+static void parameters_beyond_the_type_overflow(void)
+{
+    const kc_kernel_node poly = {.op = KC_POLYNOMIAL, .gamma = 1, .coef0 = 1e300, .degree = 1};
+    const kc_kernel_node scaled[] = {{.op = KC_LINEAR}, {.op = KC_SCALE, .gamma = 1e300}};
+    bool is_diag_finite;
+
+    CHECK(!is_finite(&poly, 1, 1, KC_F32, &is_diag_finite) && !is_diag_finite);
+    CHECK(is_finite(&poly, 1, 1, KC_F64, &is_diag_finite) && is_diag_finite);
+    CHECK(!is_finite(scaled, 2, 1e-20, KC_F32, &is_diag_finite) && !is_diag_finite);
+    CHECK(is_finite(scaled, 2, 1e-20, KC_F64, &is_diag_finite) && is_diag_finite);
+}
+
 static void leaves_without_growth_never_overflow(void)
 {
     const kc_kernel_node bounded[] = {{.op = KC_LINEAR},
@@ -286,6 +299,7 @@ int main(void)
     RUN(the_order_of_operands_is_kept);
     RUN(values_that_overflow_are_told);
     RUN(an_overflow_inside_is_told_though_the_result_is_finite);
+    RUN(parameters_beyond_the_type_overflow);
     RUN(leaves_without_growth_never_overflow);
     kc_context_free(ctx);
     return kc_test_end();

@@ -211,13 +211,14 @@ static void rbf_of_a_distance_that_rounding_made_negative_is_one(void)
         }
 }
 
-/* A parameter beyond the largest f32 is taken as that: infinity times 0 would be NaN. */
-static void huge_parameters_make_no_nan(void)
+/* Of a bounded map, a parameter beyond the largest f32 is taken as that: infinity times 0 would be
+ * NaN. */
+static void huge_parameters_of_bounded_maps_make_no_nan(void)
 {
     for (size_t t = 0; t < n_tiers; t++)
         for (size_t d = 0; d < 2; d++) {
             const kc_ops *ops = ops_of(&tiers[t], dtypes[d]);
-            double k;
+            double k, norm;
 
             ref_put(&k, 0, dtypes[d], 0.0);
             ops->map_exp(&k, 1, -1e308);
@@ -225,10 +226,25 @@ static void huge_parameters_make_no_nan(void)
             ref_put(&k, 0, dtypes[d], 1e30);
             ops->map_tanh(&k, 1, 1e308, -1e308);
             CHECK(ref_get(&k, 0, dtypes[d]) == 1);
-            ref_put(&k, 0, dtypes[d], 0.0);
-            ops->scale(&k, 1, 1e308);
-            CHECK(ref_get(&k, 0, dtypes[d]) == 0);
+            ref_put(&k, 0, dtypes[d], 2.0);
+            ref_put(&norm, 0, dtypes[d], 2.0);
+            ops->map_rbf(&k, 1, 1, &norm, &norm, 1e308);
+            CHECK(ref_get(&k, 0, dtypes[d]) == 1);
         }
+}
+
+/* Of others it is infinite, so that the overflow shows. */
+static void huge_parameters_of_other_maps_overflow(void)
+{
+    for (size_t t = 0; t < n_tiers; t++) {
+        const kc_ops *ops = ops_of(&tiers[t], KC_F32);
+        float k[] = {0.5f, -2.0f, 0.5f};
+
+        ops->map_power(&k[0], 1, 1e300, 0.0, 1);
+        ops->map_power(&k[1], 1, 1.0, -1e300, 1);
+        ops->scale(&k[2], 1, 1e39);
+        CHECK(k[0] == INFINITY && k[1] == -INFINITY && k[2] == INFINITY);
+    }
 }
 
 /* ---- tanh over its range ------------------------------------------------------------------ */
@@ -377,7 +393,8 @@ int main(void)
     RUN(the_zeroth_power_of_anything_is_one);
     RUN(map_rbf_takes_a_norm_per_row_and_one_per_column);
     RUN(rbf_of_a_distance_that_rounding_made_negative_is_one);
-    RUN(huge_parameters_make_no_nan);
+    RUN(huge_parameters_of_bounded_maps_make_no_nan);
+    RUN(huge_parameters_of_other_maps_overflow);
     RUN(tanh_is_odd_and_within_four_ulps);
     RUN(tanh_keeps_zeros_small_numbers_and_signs);
     RUN(one_number_that_is_not_finite_is_found_at_every_place);
