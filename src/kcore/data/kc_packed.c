@@ -22,9 +22,16 @@
 
 typedef struct packing {
     const kc_points *points;
+    const int32_t *order; /* sample -> row; NULL: the same */
     kc_packed *out;
     size_t panels_per_chunk;
 } packing;
+
+/* The row of the view that is sample i. */
+static size_t packed_row(const packing *job, size_t i)
+{
+    return job->order != NULL ? (size_t)job->order[i] : i;
+}
 
 #define KC_T float
 #define KC_SUFFIX f32
@@ -40,7 +47,8 @@ typedef struct packing {
 /* ---- Norms -------------------------------------------------------------------------------- */
 
 /* Room for |x|^2 + |z|^2 and 2 x.z is left below the largest number. */
-static kc_status check_norms(const kc_points *points, const kc_packed *packed, kc_error *err)
+static kc_status check_norms(const kc_points *points, const int32_t *order, const kc_packed *packed,
+                             kc_error *err)
 {
     for (size_t i = 0; i < packed->n; i++) {
         const double norm = packed->dtype == KC_F64 ? ((const double *)packed->sq_norms)[i]
@@ -48,7 +56,8 @@ static kc_status check_norms(const kc_points *points, const kc_packed *packed, k
         const double most = packed->dtype == KC_F64 ? DBL_MAX : (double)FLT_MAX;
 
         if (!(norm <= most / 4))
-            return kc_points_fail_row(points, i, packed->dtype, err);
+            return kc_points_fail_row(points, order != NULL ? (size_t)order[i] : i, packed->dtype,
+                                      err);
     }
     return KC_OK;
 }
@@ -69,18 +78,20 @@ static void pack_chunk(void *data, size_t chunk, int32_t worker)
         char *panel = (char *)out->panels + p * out->d * KC_PANEL_BYTES;
 
         if (out->dtype == KC_F64)
-            pack_panel_f64(job->points, p * width, (double *)panel);
+            pack_panel_f64(job, p * width, (double *)panel);
         else
-            pack_panel_f32(job->points, p * width, (float *)panel);
+            pack_panel_f32(job, p * width, (float *)panel);
         ops->panel_norms(panel, out->d, (char *)out->sq_norms + p * KC_PANEL_BYTES);
     }
 }
 
-static kc_status pack_dense(kc_call *call, const kc_points *points, kc_packed *out)
+static kc_status pack_dense(kc_call *call, const kc_points *points, const int32_t *order,
+                            kc_packed *out)
 {
     const size_t width = kc_panel_width(out->dtype);
     const size_t n_panels = kc_ceil_div(out->n, width);
     packing job = {.points = points,
+                   .order = order,
                    .out = out,
                    .panels_per_chunk = kc_max(1, CHUNK_VALUES / (width * out->d))};
     size_t panel_bytes;
@@ -92,7 +103,7 @@ static kc_status pack_dense(kc_call *call, const kc_points *points, kc_packed *o
     if (out->panels == NULL || out->sq_norms == NULL)
         return kc_fail_nomem(call->err);
     KC_TRY(kc_parallel_for(call, kc_ceil_div(n_panels, job.panels_per_chunk), pack_chunk, &job));
-    return check_norms(points, out, call->err);
+    return check_norms(points, order, out, call->err);
 }
 
 /* ---- CSR ---------------------------------------------------------------------------------- */
@@ -200,7 +211,7 @@ static kc_status pack_sparse(kc_call *call, const kc_points *points, kc_packed *
     for (size_t i = 0; i < out->n; i++)
         out->max_row_nnz = kc_max(out->max_row_nnz, (size_t)(out->indptr[i + 1] - out->indptr[i]));
     kc_ops_of(out->dtype)->csr_norms(out->indptr, out->vals, out->n, out->sq_norms);
-    return check_norms(points, out, call->err);
+    return check_norms(points, NULL, out, call->err);
 }
 
 /* ---- Public ------------------------------------------------------------------------------- */
@@ -216,7 +227,23 @@ static bool packs_dense(const kc_points *points)
            nnz > DENSE_SHARE * (double)points->n_rows * (double)points->n_cols;
 }
 
-kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out)
+static kc_status pack_sparse_ordered(kc_call *call, const kc_points *points, const int32_t *order,
+                                     kc_packed *out)
+{
+    kc_packed unordered = {.dtype = out->dtype};
+    kc_status status;
+
+    if (order == NULL)
+        return pack_sparse(call, points, out);
+    status = kc_packed_create(call, points, out->dtype, &unordered);
+    if (status == KC_OK)
+        status = kc_packed_take(call, &unordered, order, unordered.n, out);
+    kc_packed_free(call->ctx, &unordered);
+    return status;
+}
+
+kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
+                                   kc_dtype dtype, kc_packed *out)
 {
     kc_status status;
 
@@ -224,10 +251,16 @@ kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtyp
     KC_TRY(kc_points_check(points, call->err));
     out->n = (size_t)points->n_rows;
     out->d = (size_t)points->n_cols;
-    status = packs_dense(points) ? pack_dense(call, points, out) : pack_sparse(call, points, out);
+    status = packs_dense(points) ? pack_dense(call, points, order, out)
+                                 : pack_sparse_ordered(call, points, order, out);
     if (status != KC_OK)
         kc_packed_free(call->ctx, out);
     return status;
+}
+
+kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out)
+{
+    return kc_packed_create_ordered(call, points, NULL, dtype, out);
 }
 
 void kc_packed_free(kc_context *ctx, kc_packed *packed)

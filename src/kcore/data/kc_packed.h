@@ -41,6 +41,10 @@ KC_INLINE size_t kc_panel_width(kc_dtype dtype)
  * names row, column and value.  `out` is empty on failure. */
 kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out);
 
+/* The same in another order: sample i is row order[i] of the view; a permutation. */
+kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
+                                   kc_dtype dtype, kc_packed *out);
+
 /* The samples `rows` of `from`, in that order, as packed points of their own (support vectors). */
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
                          kc_packed *out);

@@ -36,44 +36,43 @@ typedef struct training {
 
 /* ---- Samples ------------------------------------------------------------------------------ */
 
-/* What the rows are made of, in the caller's order, in the precision that is asked for or may do.
+/* What the rows are made of, in the order of `order`, in the precision that is asked for or may do.
  */
-static kc_status pack_samples(kc_call *call, training *t, kc_packed *out)
+static kc_status pack_samples(kc_call *call, training *t, const int32_t *order, kc_packed *out)
 {
     const kc_points *x = t->data->x;
     kc_error *err = call->err;
 
     if (t->settings->precision == KC_PRECISION_F32)
-        return kc_packed_create(call, x, KC_F32, out);
+        return kc_packed_create_ordered(call, x, order, KC_F32, out);
     t->is_f32_tried = t->settings->precision == KC_PRECISION_AUTO && !t->is_f64_needed &&
                       t->samples.n > KC_PRECISION_SMALL && isfinite(t->settings->C) &&
                       kc_precision_may_do(t->settings, &t->samples);
     if (t->is_f32_tried) {
         /* Values that f32 cannot hold are no error: f64 is tried next, and speaks. */
         call->err = NULL;
-        kc_status status = kc_packed_create(call, x, KC_F32, out);
+        kc_status status = kc_packed_create_ordered(call, x, order, KC_F32, out);
         call->err = err;
         if (status == KC_OK)
             return KC_OK;
     }
     t->is_f32_tried = false;
-    return kc_packed_create(call, x, KC_F64, out);
+    return kc_packed_create_ordered(call, x, order, KC_F64, out);
 }
 
-/* Packed and sorted by class.  Points in order already stay as they are, and may then borrow from
- * the caller's arrays. */
+/* Packed and sorted by class.  Points in order already may borrow from the caller's arrays; where
+ * samples are left out, all are checked first. */
 static kc_status take_samples(kc_call *call, training *t)
 {
+    const kc_samples *samples = &t->samples;
     kc_packed packed = {.dtype = KC_F64};
     kc_status status;
 
     KC_TRY(kc_kernel_check(t->kernel, t->data->x, t->data->x, call->err));
-    KC_TRY(pack_samples(call, t, &packed));
-    if (t->samples.is_identity) {
-        t->points = packed;
-        return KC_OK;
-    }
-    status = kc_packed_take(call, &packed, t->samples.order, t->samples.n, &t->points);
+    if (samples->n == samples->n_all)
+        return pack_samples(call, t, samples->is_identity ? NULL : samples->order, &t->points);
+    KC_TRY(pack_samples(call, t, NULL, &packed));
+    status = kc_packed_take(call, &packed, samples->order, samples->n, &t->points);
     kc_packed_free(call->ctx, &packed);
     return status;
 }
