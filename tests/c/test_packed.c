@@ -285,6 +285,18 @@ static void norms_up_to_a_quarter_of_the_largest_number_are_taken(void)
     }
 }
 
+static void many_large_values_overflow_together(void)
+{
+    const float x = 2e18f;
+    const kc_points points = {
+        .storage = KC_DENSE, .dtype = KC_F32, .n_rows = 1, .n_cols = 100, .values = &x};
+    kc_packed p;
+
+    CHECK(pack(&points, KC_F32, &p) == KC_ERR_RANGE);
+    CHECK(strcmp(err.text, "points: row 0, column 0 is 2e+18: the row's sum of squares overflows "
+                           "float32; scale the data or use float64") == 0);
+}
+
 /* The first value that is not finite is named, not the largest. */
 static void a_value_that_is_not_finite_comes_before_a_large_one(void)
 {
@@ -414,6 +426,7 @@ int main(void)
     RUN(values_that_are_not_finite_are_named);
     RUN(values_whose_square_overflows_are_named);
     RUN(norms_up_to_a_quarter_of_the_largest_number_are_taken);
+    RUN(many_large_values_overflow_together);
     RUN(a_value_that_is_not_finite_comes_before_a_large_one);
     RUN(the_structure_is_checked_before_anything_is_read);
     RUN(sizes_beyond_all_memory_are_refused);
