@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/kc_block.h"
 #include "solver/kc_pairs.h"
 #include "solver/kc_watch.h"
 
@@ -15,12 +16,21 @@
  * rounding of the steps is then gone from it, at a hundredth of their cost. */
 #define FRESH_PER_POINT 20
 
+/* Where so many steps per point were not enough, a part of the points is what keeps the others
+ * busy: blocks of them go on. */
+#define FOCUS_PER_POINT 3
+#define LEAST_FOCUS_POINTS 400
+
 typedef struct smo {
     kc_call *call;
     kc_store *store;
     const kc_dual *dual;
     kc_pairs pairs;
     char *copies; /* two rows, where the problem's columns are not in one run */
+
+    /* The same problem over the whole matrix, where there is one; else store and dual again. */
+    kc_store *whole; /* NULL: there is none */
+    kc_dual whole_dual;
 } smo;
 
 static kc_status fetch(void *data, const size_t *positions, size_t n_rows, const void **out)
@@ -70,8 +80,10 @@ static kc_status take_rows(smo *s)
         void *gram = kc_call_take(s->call, n, pairs->ld * bytes);
         if (gram == NULL)
             return kc_fail_nomem(s->call->err);
+        KC_TRY(kc_store_gram(s->call, s->store, cols, gram, pairs->ld));
         pairs->gram = gram;
-        return kc_store_gram(s->call, s->store, cols, gram, pairs->ld);
+        s->whole_dual.cols = (kc_cols){.span = {{0, n}}, .n_spans = 1};
+        return kc_store_create_given(s->call, pairs->dtype, gram, n, pairs->ld, &s->whole);
     }
     pairs->fetch = fetch;
     pairs->fetch_data = s;
@@ -109,13 +121,19 @@ static kc_status take_arrays(smo *s, double *beta)
     return KC_OK;
 }
 
+static kc_store *rows_of(const smo *s)
+{
+    return s->whole != NULL ? s->whole : s->store;
+}
+
 /* Through a second array, so that the gradient is whole where the call is stopped meanwhile. */
 static kc_status freshen(smo *s, const double *beta)
 {
     kc_arena_point point = kc_arena_mark(s->call->arena);
     double *grad = kc_call_take(s->call, s->dual->n_points, sizeof *grad);
-    kc_status status = grad != NULL ? kc_dual_gradient(s->call, s->store, s->dual, beta, grad)
-                                    : kc_fail_nomem(s->call->err);
+    kc_status status = grad != NULL
+                           ? kc_dual_gradient(s->call, rows_of(s), &s->whole_dual, beta, grad)
+                           : kc_fail_nomem(s->call->err);
 
     if (status == KC_OK) {
         memcpy(s->pairs.grad, grad, s->dual->n_points * sizeof *grad);
@@ -157,11 +175,27 @@ static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
     }
 }
 
+/* Goes on by blocks from where the steps have come. */
+static kc_status focus(smo *s, int64_t max_iter, kc_solution *out)
+{
+    int64_t n_steps = out->n_iter;
+    int64_t n_visits = out->n_row_visits;
+
+    s->whole_dual.max_iter = max_iter - n_steps;
+    KC_TRY(kc_block_solve(s->call, rows_of(s), &s->whole_dual, out));
+    out->n_iter += n_steps;
+    out->n_row_visits += n_visits;
+    return KC_OK;
+}
+
 /* Everything but memory: the arena is given back by the caller. */
 static kc_status solve(smo *s, kc_solution *out)
 {
     kc_pairs *pairs = &s->pairs;
+    size_t n = s->dual->n_points;
     int64_t max_iter = kc_dual_max_iter(s->dual);
+    int64_t most = FOCUS_PER_POINT * (int64_t)n;
+    bool is_short = s->dual->method == KC_METHOD_AUTO && n >= LEAST_FOCUS_POINTS && most < max_iter;
 
     KC_TRY(take_arrays(s, out->beta));
     KC_TRY(kc_dual_gradient(s->call, s->store, s->dual, out->beta, pairs->grad));
@@ -170,25 +204,28 @@ static kc_status solve(smo *s, kc_solution *out)
     kc_status status = take_rows(s);
     if (!kc_stop_of(status, &out->stop)) {
         KC_TRY(status);
-        KC_TRY(run(s, out->beta, max_iter, &out->stop));
+        KC_TRY(run(s, out->beta, is_short ? most : max_iter, &out->stop));
     }
     memcpy(out->grad, pairs->grad, s->dual->n_points * sizeof *out->grad);
     out->n_iter = pairs->n_steps;
     out->n_outer = 0;
     out->n_row_visits = 2 * pairs->n_steps;
+    if (is_short && out->stop == KC_STOP_MAX_ITER)
+        return focus(s, max_iter, out);
     return KC_OK;
 }
 
 kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
-    smo s = {.call = call, .store = store, .dual = dual};
+    smo s = {.call = call, .store = store, .dual = dual, .whole_dual = *dual};
 
     s.pairs.n = dual->n_points;
     s.pairs.n_groups = dual->n_groups;
     s.pairs.epsilon = dual->epsilon;
     s.pairs.dtype = kc_store_dtype(store);
     kc_status status = solve(&s, out);
+    kc_store_free(call->ctx, s.whole);
     kc_arena_release(call->arena, point);
     return status;
 }
