@@ -4,8 +4,8 @@
 
 A difference counts if it is larger than --noise (15 %) and larger than the spread, from minimum to
 median, of both runs: on a machine with other work, smaller ones are not findings. Times are
-compared by the fastest repeat. The exit status is 1 where
-something of the subject's own became slower or invalid.
+compared by the fastest repeat. The exit status is 1 where something of the subject's own became
+slower or invalid.
 """
 
 from __future__ import annotations
