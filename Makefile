@@ -135,7 +135,7 @@ c-sanitize: build/sanitize/build.ninja
 	$(call c_tests,build/sanitize)
 
 c-thread: build/thread/build.ninja
-	$(call c_tests,build/thread,--no-suite fork)
+	$(call c_tests,build/thread,--no-suite fork --timeout-multiplier 5)
 
 # With the examples in the docstrings.
 python: .venv/has-kcore
