@@ -372,3 +372,93 @@ cdef extern from "kcore/kcore.h" nogil:
     kc_status kc_perceptron_measure(
         kc_context *ctx, const kc_run *run, const kc_perceptron_data *data, int32_t positive,
         const double *weights, double intercept, kc_perceptron_margin *out, kc_error *err)
+
+    # ---- Kernel perceptrons
+
+    ctypedef enum kc_strategy:
+        KC_STRATEGY_OLDEST = 1
+        KC_STRATEGY_SMALLEST = 2
+        KC_STRATEGY_PROJECTION = 3
+        KC_STRATEGY_MERGE = 4
+
+    ctypedef enum kc_reading:
+        KC_READING_LAST = 1
+        KC_READING_MEAN = 2
+        KC_READING_VOTES = 3
+
+    ctypedef struct kc_online_config:
+        size_t struct_size
+        const kc_kernel *kernel
+        kc_dtype dtype
+        int64_t n_cols
+        int32_t is_sparse
+        int32_t n_classes
+        int32_t is_direct
+        int32_t has_intercept
+        int32_t is_averaged
+        int32_t is_voted
+        int32_t strategy
+        int64_t budget
+        const uint64_t *random
+
+    ctypedef struct kc_online:
+        pass
+
+    kc_status kc_online_create(
+        kc_context *ctx, const kc_online_config *config, kc_online **out, kc_error *err)
+    void kc_online_free(kc_context *ctx, kc_online *online)
+    kc_status kc_online_reserve(
+        kc_context *ctx, kc_online *online, int64_t n_points, kc_error *err)
+
+    ctypedef struct kc_online_report:
+        size_t struct_size
+        int64_t *mistakes
+        double *criterion
+        int64_t n_done
+        int64_t n_updates
+        int32_t is_converged
+        double least
+        double sq_norm
+        double max_diag
+        int64_t rows_computed
+        int64_t rows_hit
+        int64_t rows_evicted
+        int64_t cache_bytes_allowed
+        int64_t cache_bytes_used
+
+    kc_status kc_online_learn(
+        kc_context *ctx, const kc_run *run, kc_online *online,
+        const kc_perceptron_settings *settings, const kc_perceptron_data *data, int64_t first,
+        kc_online_report *report, kc_error *err)
+    kc_status kc_online_fit(
+        kc_context *ctx, const kc_run *run, kc_online *online,
+        const kc_perceptron_settings *settings, const kc_perceptron_data *data, int64_t first,
+        int64_t cache_bytes, kc_online_report *report, kc_error *err)
+    kc_status kc_online_decision(
+        kc_context *ctx, const kc_run *run, const kc_online *online, const kc_points *x,
+        kc_reading reading, double *out, kc_error *err)
+
+    ctypedef struct kc_online_info:
+        size_t struct_size
+        kc_dtype dtype
+        kc_storage storage
+        int32_t is_given
+        int64_t n_points
+        int64_t n_values
+        int64_t n_cols
+        int64_t n_outputs
+        int64_t n_seen
+        int64_t n_updates
+        int64_t n_bytes
+
+    kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_error *err)
+    void kc_online_ids(const kc_online *online, int64_t *out)
+    void kc_online_coef(
+        const kc_online *online, kc_reading reading, double *coef, double *intercepts)
+    void kc_online_vectors(const kc_online *online, double *out)
+    void kc_online_vectors_csr(
+        const kc_online *online, int64_t *indptr, int32_t *indices, double *values)
+    void kc_online_save(const kc_online *online, void *out)
+    kc_status kc_online_load(
+        kc_context *ctx, const kc_kernel *kernel, const void *bytes, int64_t n_bytes,
+        kc_online **out, kc_error *err)

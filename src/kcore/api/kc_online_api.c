@@ -1,0 +1,300 @@
+/* The public functions of the kernel perceptrons: check, run, release. */
+#include <math.h>
+#include <string.h>
+
+#include "base/kc_context.h"
+#include "data/kc_points.h"
+#include "task/kc_online.h"
+
+/* ---- Checks -------------------------------------------------------------------------------- */
+
+static kc_status check_size(size_t found, size_t wanted, const char *what, kc_error *err)
+{
+    if (found != wanted)
+        return kc_fail(err, KC_ERR_ARG, "%s: struct_size is %zu, must be %zu", what, found, wanted);
+    return KC_OK;
+}
+
+static kc_status check_random(const kc_online_config *config, kc_error *err)
+{
+    const size_t n_problems =
+        config->n_classes == 2 || config->is_direct ? 1 : (size_t)config->n_classes;
+
+    for (size_t p = 0; p < n_problems; p++) {
+        const uint64_t *r = config->random != NULL ? config->random + 4 * p : NULL;
+
+        if (r == NULL || (r[0] | r[1] | r[2] | r[3]) == 0)
+            return kc_fail(err, KC_ERR_ARG, "random of problem %zu is missing or all zeros", p);
+    }
+    return KC_OK;
+}
+
+static kc_status check_budget(const kc_online_config *config, kc_error *err)
+{
+    if (config->budget < 0 || config->budget > INT32_MAX)
+        return kc_fail(err, KC_ERR_ARG, "budget is %lld, must be 0 to %d",
+                       (long long)config->budget, INT32_MAX);
+    if (config->budget == 0)
+        return KC_OK;
+    if (config->strategy < KC_STRATEGY_OLDEST || config->strategy > KC_STRATEGY_MERGE)
+        return kc_fail(err, KC_ERR_ARG, "strategy is %d, must be %d to %d", config->strategy,
+                       KC_STRATEGY_OLDEST, KC_STRATEGY_MERGE);
+    if (config->is_averaged || config->is_voted)
+        return kc_fail(err, KC_ERR_ARG,
+                       "means and votes need all points: there can be no budget (%lld)",
+                       (long long)config->budget);
+    if (config->kernel == NULL)
+        return kc_fail(err, KC_ERR_ARG, "a budget needs a kernel, not a kernel matrix");
+    return KC_OK;
+}
+
+static kc_status check_config(const kc_online_config *config, kc_error *err)
+{
+    KC_TRY(check_size(config->struct_size, sizeof *config, "config", err));
+    if (config->dtype != KC_F32 && config->dtype != KC_F64)
+        return kc_fail(err, KC_ERR_TYPE, "dtype is %d, must be KC_F32 or KC_F64",
+                       (int)config->dtype);
+    if (config->n_cols < 1 || config->n_cols > INT32_MAX)
+        return kc_fail(err, KC_ERR_ARG, "n_cols is %lld, must be 1 to %d",
+                       (long long)config->n_cols, INT32_MAX);
+    if (config->n_classes < 2)
+        return kc_fail(err, KC_ERR_ARG, "there are %d classes, must be at least 2",
+                       config->n_classes);
+    KC_TRY(check_random(config, err));
+    return check_budget(config, err);
+}
+
+static kc_status check_settings(const kc_online *online, const kc_perceptron_settings *settings,
+                                kc_error *err)
+{
+    KC_TRY(check_size(settings->struct_size, sizeof *settings, "settings", err));
+    if (settings->rule != KC_RULE_SINGLE && settings->rule != KC_RULE_BATCH)
+        return kc_fail(err, KC_ERR_ARG, "rule is %d, must be single or batch", settings->rule);
+    if (settings->rule == KC_RULE_BATCH && (online->set.late != NULL || online->is_voted))
+        return kc_fail(err, KC_ERR_ARG, "means and votes are those of the single rule");
+    if (!(settings->margin >= 0.0 && isfinite(settings->margin)))
+        return kc_fail(err, KC_ERR_ARG, "margin is %g, must be finite and >= 0", settings->margin);
+    if (!(settings->theta >= 0.0))
+        return kc_fail(err, KC_ERR_ARG, "theta is %g, must be >= 0", settings->theta);
+    if (settings->n_passes < 1 || settings->eta == NULL)
+        return kc_fail(err, KC_ERR_ARG, "n_passes is %lld, must be at least 1, with eta for each",
+                       (long long)settings->n_passes);
+    for (int64_t k = 0; k < settings->n_passes; k++)
+        if (!(settings->eta[k] > 0.0 && isfinite(settings->eta[k])))
+            return kc_fail(err, KC_ERR_ARG, "eta(%lld) is %g, must be finite and > 0", (long long)k,
+                           settings->eta[k]);
+    return KC_OK;
+}
+
+static kc_status check_data(const kc_online *online, const kc_perceptron_data *data, kc_error *err)
+{
+    KC_TRY(check_size(data->struct_size, sizeof *data, "data", err));
+    if (data->x == NULL || data->classes == NULL)
+        return kc_fail(err, KC_ERR_ARG, "x or classes is NULL");
+    if (data->n_classes != online->n_classes)
+        return kc_fail(err, KC_ERR_ARG, "there are %d classes, the learner has %d", data->n_classes,
+                       online->n_classes);
+    for (int64_t i = 0; i < data->x->n_rows; i++) {
+        if (data->classes[i] < 0 || data->classes[i] >= data->n_classes)
+            return kc_fail(err, KC_ERR_ARG, "classes[%lld] is %d, must be 0 to %d", (long long)i,
+                           data->classes[i], data->n_classes - 1);
+        if (data->weights != NULL && !(data->weights[i] >= 0.0 && isfinite(data->weights[i])))
+            return kc_fail(err, KC_ERR_ARG, "sample_weight[%lld] is %g, must be finite and >= 0",
+                           (long long)i, data->weights[i]);
+    }
+    return KC_OK;
+}
+
+/* Everything a lesson is made of; the report is cleared.  *own gets the settings with what is the
+ * learner's own. */
+static kc_status check_lesson(const kc_online *online, const kc_lesson *lesson,
+                              kc_online_report *report, kc_perceptron_settings *own, kc_error *err)
+{
+    const kc_perceptron_settings *settings = lesson->settings;
+
+    if (online == NULL || settings == NULL || lesson->data == NULL || report == NULL)
+        return kc_fail(err, KC_ERR_ARG, "online, settings, data or report is NULL");
+    KC_TRY(check_settings(online, settings, err));
+    KC_TRY(check_data(online, lesson->data, err));
+    KC_TRY(check_size(report->struct_size, sizeof *report, "report", err));
+    if (report->mistakes == NULL || report->criterion == NULL)
+        return kc_fail(err, KC_ERR_ARG, "report: an array is NULL");
+    if (lesson->first < -1)
+        return kc_fail(err, KC_ERR_ARG, "first is %lld, must be -1 or more",
+                       (long long)lesson->first);
+    *report = (kc_online_report){
+        .struct_size = sizeof *report,
+        .mistakes = report->mistakes,
+        .criterion = report->criterion,
+        .least = NAN,
+        .sq_norm = NAN,
+        .max_diag = NAN,
+    };
+    memset(report->mistakes, 0, (size_t)settings->n_passes * sizeof *report->mistakes);
+    for (int64_t k = 0; k < settings->n_passes; k++)
+        report->criterion[k] = 0.0;
+    *own = *settings;
+    own->is_direct = online->is_direct;
+    own->has_intercept = online->set.offset != 0;
+    return KC_OK;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+kc_status kc_online_create(kc_context *ctx, const kc_online_config *config, kc_online **out,
+                           kc_error *err)
+{
+    if (ctx == NULL || config == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "ctx, config or out is NULL");
+    KC_TRY(check_config(config, err));
+    return kc_online_make(ctx, config, out, err);
+}
+
+kc_status kc_online_reserve(kc_context *ctx, kc_online *online, int64_t n_points, kc_error *err)
+{
+    if (ctx == NULL || online == NULL || n_points < 0 || n_points > INT32_MAX)
+        return kc_fail(err, KC_ERR_ARG, "ctx or online is NULL, or n_points is %lld: 0 to %d",
+                       (long long)n_points, INT32_MAX);
+    if (online->is_learning)
+        return kc_fail(err, KC_ERR_ARG, "the learner is learning: a callback can only read it");
+    return kc_online_make_room(ctx, online, (size_t)n_points, err);
+}
+
+void kc_online_save(const kc_online *online, void *out)
+{
+    kc_online_write(online, out);
+}
+
+kc_status kc_online_load(kc_context *ctx, const kc_kernel *kernel, const void *bytes,
+                         int64_t n_bytes, kc_online **out, kc_error *err)
+{
+    if (ctx == NULL || bytes == NULL || n_bytes < 0 || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "ctx, bytes or out is NULL, or n_bytes is negative");
+    return kc_online_read(ctx, kernel, bytes, (size_t)n_bytes, out, err);
+}
+
+/* ---- Learning ------------------------------------------------------------------------------ */
+
+kc_status kc_online_learn(kc_context *ctx, const kc_run *run, kc_online *online,
+                          const kc_perceptron_settings *settings, const kc_perceptron_data *data,
+                          int64_t first, kc_online_report *report, kc_error *err)
+{
+    kc_lesson lesson = {.settings = settings, .data = data, .first = first};
+    kc_perceptron_settings own;
+    kc_call call;
+
+    KC_TRY(check_lesson(online, &lesson, report, &own, err));
+    lesson.settings = &own;
+    if (own.rule == KC_RULE_BATCH)
+        return kc_fail(err, KC_ERR_ARG, "learning sample by sample takes the single rule");
+    if (online->set.kernel == NULL)
+        return kc_fail(err, KC_ERR_ARG, "the learner has no kernel: it is fitted to a matrix");
+    KC_TRY(kc_call_begin(&call, ctx, run, "learn", err));
+    return kc_call_end(&call, kc_online_study(&call, online, &lesson, report));
+}
+
+kc_status kc_online_fit(kc_context *ctx, const kc_run *run, kc_online *online,
+                        const kc_perceptron_settings *settings, const kc_perceptron_data *data,
+                        int64_t first, int64_t cache_bytes, kc_online_report *report, kc_error *err)
+{
+    kc_lesson lesson = {.settings = settings, .data = data, .first = first};
+    kc_perceptron_settings own;
+    kc_call call;
+
+    KC_TRY(check_lesson(online, &lesson, report, &own, err));
+    lesson.settings = &own;
+    if (online->budget > 0)
+        return kc_fail(err, KC_ERR_ARG, "a learner with a budget (%zu) learns by kc_online_learn",
+                       online->budget);
+    if (cache_bytes < 0)
+        return kc_fail(err, KC_ERR_ARG, "cache_bytes is %lld, must be 0 or more",
+                       (long long)cache_bytes);
+    lesson.cache_bytes = (size_t)cache_bytes;
+    KC_TRY(kc_call_begin(&call, ctx, run, "fit", err));
+    return kc_call_end(&call, kc_online_solve(&call, online, &lesson, report));
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static kc_status check_reading(const kc_online *online, kc_reading reading, kc_error *err)
+{
+    if (reading < KC_READING_LAST || reading > KC_READING_VOTES)
+        return kc_fail(err, KC_ERR_ARG, "reading is %d, must be %d to %d", (int)reading,
+                       KC_READING_LAST, KC_READING_VOTES);
+    if ((reading == KC_READING_MEAN && online->set.late == NULL) ||
+        (reading == KC_READING_VOTES && !online->is_voted))
+        return kc_fail(err, KC_ERR_ARG, "the learner was not made for %s",
+                       reading == KC_READING_MEAN ? "means" : "votes");
+    return KC_OK;
+}
+
+kc_status kc_online_decision(kc_context *ctx, const kc_run *run, const kc_online *online,
+                             const kc_points *x, kc_reading reading, double *out, kc_error *err)
+{
+    kc_call call;
+
+    if (online == NULL || x == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "online, x or out is NULL");
+    KC_TRY(check_reading(online, reading, err));
+    KC_TRY(kc_call_begin(&call, ctx, run, "decision", err));
+    return kc_call_end(&call, kc_online_decide(&call, online, x, reading, out));
+}
+
+kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_error *err)
+{
+    const kc_active *set;
+
+    if (online == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "online or out is NULL");
+    KC_TRY(check_size(out->struct_size, sizeof *out, "info", err));
+    set = &online->set;
+    *out = (kc_online_info){
+        .struct_size = sizeof *out,
+        .dtype = set->dtype,
+        .storage = set->points.points.is_sparse ? KC_CSR : KC_DENSE,
+        .is_given = set->kernel == NULL,
+        .n_points = (int64_t)set->n,
+        .n_values = (int64_t)kc_growing_nnz(&set->points),
+        .n_cols = (int64_t)set->n_cols,
+        .n_outputs = (int64_t)set->n_outputs,
+        .n_seen = online->n_seen,
+        .n_updates = online->n_updates,
+        .n_bytes = (int64_t)kc_online_image_bytes(online),
+    };
+    return KC_OK;
+}
+
+void kc_online_ids(const kc_online *online, int64_t *out)
+{
+    if (online->set.n > 0)
+        memcpy(out, online->set.ids, online->set.n * sizeof *out);
+}
+
+void kc_online_coef(const kc_online *online, kc_reading reading, double *coef, double *intercepts)
+{
+    kc_active_coef(&online->set, reading == KC_READING_MEAN, coef, intercepts);
+}
+
+void kc_online_vectors(const kc_online *online, double *out)
+{
+    const kc_active *set = &online->set;
+    const kc_expansion f = {.points = set->points.points, .n_cols = set->n_cols};
+
+    for (size_t i = 0; i < set->points.points.n; i++)
+        kc_expansion_point(&f, i, out + i * set->n_cols);
+}
+
+void kc_online_vectors_csr(const kc_online *online, int64_t *indptr, int32_t *indices,
+                           double *values)
+{
+    const kc_packed *p = &online->set.points.points;
+
+    indptr[0] = 0;
+    for (size_t i = 0; p->is_sparse && i < p->n; i++) {
+        indptr[i + 1] = p->indptr[i + 1];
+        for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++) {
+            indices[k] = p->cols[k];
+            values[k] = kc_number_at(p->vals, (size_t)k, p->dtype);
+        }
+    }
+}

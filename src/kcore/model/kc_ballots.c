@@ -1,0 +1,228 @@
+/* Rows of x in chunks: kernel values with all points of the set, then one walk through the updates
+ * for each row. */
+#include "model/kc_ballots.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/kc_alloc.h"
+#include "base/kc_thread.h"
+#include "data/kc_points.h"
+
+/* Columns of a kernel block, and rows of a chunk: one row tile. */
+#define BLOCK_COLS ((size_t)512)
+#define CHUNK_ROWS ((size_t)KC_TILE_ROWS)
+
+kc_status kc_ballots_reserve(kc_context *ctx, kc_ballots *ballots, size_t n, kc_error *err)
+{
+    const size_t capacity = kc_max(n, ballots->capacity + ballots->capacity / 2);
+    kc_perceptron_update *updates;
+
+    if (n <= ballots->capacity)
+        return KC_OK;
+    updates = kc_alloc(ctx, capacity, sizeof *updates);
+    if (updates == NULL)
+        return kc_fail_nomem(err);
+    if (ballots->n > 0)
+        memcpy(updates, ballots->updates, ballots->n * sizeof *updates);
+    kc_free(ctx, ballots->updates);
+    ballots->updates = updates;
+    ballots->capacity = capacity;
+    return KC_OK;
+}
+
+void kc_ballots_free(kc_context *ctx, kc_ballots *ballots)
+{
+    kc_free(ctx, ballots->updates);
+    *ballots = (kc_ballots){0};
+}
+
+/* ---- One row ------------------------------------------------------------------------------ */
+
+/* The functions' values at one x, since when they have not changed, and the votes so far. */
+typedef struct count {
+    double *values;
+    double *votes;
+    int64_t *since;
+} count;
+
+static void cast(const kc_active *set, bool is_joint, size_t output, int64_t until, count *c)
+{
+    size_t best = 0;
+
+    if (!is_joint) {
+        c->votes[output] +=
+            (c->values[output] > 0 ? 1.0 : -1.0) * (double)(until - c->since[output]);
+        c->since[output] = until;
+        return;
+    }
+    for (size_t o = 1; o < set->n_outputs; o++)
+        if (c->values[o] > c->values[best])
+            best = o;
+    c->votes[best] += (double)(until - c->since[0]);
+    c->since[0] = until;
+}
+
+static void count_row(const kc_active *set, const kc_ballots *ballots, bool is_joint, const void *k,
+                      count *c)
+{
+    for (size_t o = 0; o < set->n_outputs; o++) {
+        c->values[o] = c->votes[o] = 0;
+        c->since[o] = 1;
+    }
+    for (size_t u = 0; u < ballots->n; u++) {
+        const kc_perceptron_update *update = &ballots->updates[u];
+        const double change =
+            update->step * (kc_number_at(k, (size_t)update->sample, set->dtype) + set->offset);
+
+        cast(set, is_joint, (size_t)update->raised, update->at, c);
+        c->values[update->raised] += change;
+        if (update->lowered >= 0)
+            c->values[update->lowered] -= change;
+    }
+    for (size_t o = 0; o < (is_joint ? 1 : set->n_outputs); o++)
+        cast(set, is_joint, o, set->n_steps[o] + 1, c);
+}
+
+/* ---- All rows ----------------------------------------------------------------------------- */
+
+typedef struct counting {
+    kc_call *call;
+    const kc_active *set;
+    const kc_ballots *ballots;
+    bool is_joint;
+    const kc_points *given; /* without a kernel */
+    kc_packed x;
+    size_t n_rows;
+    double *out;
+    char *workspace;
+    size_t workspace_bytes, tile_bytes;
+    atomic_bool has_overflowed;
+} counting;
+
+static bool fill_tile(counting *job, size_t begin, size_t n_rows, char *tile, void *workspace)
+{
+    const kc_active *set = job->set;
+    const size_t bytes = kc_dtype_bytes(set->dtype);
+    bool is_finite = true;
+
+    for (size_t j = 0; j < set->n && kc_call_poll(job->call) == KC_OK; j += BLOCK_COLS) {
+        const kc_block block = {
+            .x = &job->x,
+            .row_begin = begin,
+            .n_rows = n_rows,
+            .z = &set->points.points,
+            .col_begin = j,
+            .n_cols = kc_min(BLOCK_COLS, set->n - j),
+            .out = tile + j * bytes,
+            .ld = set->n,
+        };
+
+        is_finite &= kc_kernel_block(set->kernel, &block, workspace);
+    }
+    return is_finite;
+}
+
+static bool copy_tile(const counting *job, size_t begin, size_t n_rows, char *tile)
+{
+    const kc_active *set = job->set;
+    bool is_finite = true;
+
+    for (size_t i = 0; i < n_rows; i++)
+        for (size_t j = 0; j < set->n; j++) {
+            const size_t column =
+                (size_t)job->given->n_cols == set->n_cols ? (size_t)set->ids[j] : j;
+            const double value =
+                kc_value_at(job->given, kc_dense_at(job->given, begin + i, column));
+
+            is_finite &= isfinite(value) != 0;
+            if (set->dtype == KC_F64)
+                ((double *)(void *)tile)[i * set->n + j] = value;
+            else
+                ((float *)(void *)tile)[i * set->n + j] = (float)value;
+        }
+    return is_finite;
+}
+
+static void run_chunk(void *data, size_t chunk, int32_t worker)
+{
+    counting *job = data;
+    const kc_active *set = job->set;
+    const size_t begin = chunk * CHUNK_ROWS;
+    const size_t n_rows = kc_min(CHUNK_ROWS, job->n_rows - begin);
+    char *tile = job->workspace + (size_t)worker * job->workspace_bytes;
+    double *values = (double *)(void *)(tile + job->tile_bytes);
+    int64_t *since = (int64_t *)(void *)(values + set->n_outputs);
+    char *kernel_space =
+        tile + job->tile_bytes + kc_round_up(2 * set->n_outputs * sizeof(double), KC_ALIGN);
+
+    if (!(set->kernel != NULL ? fill_tile(job, begin, n_rows, tile, kernel_space)
+                              : copy_tile(job, begin, n_rows, tile)))
+        atomic_store_explicit(&job->has_overflowed, true, memory_order_relaxed);
+    for (size_t i = 0; i < n_rows; i++) {
+        count c = {values, job->out + (begin + i) * set->n_outputs, since};
+
+        count_row(set, job->ballots, job->is_joint, tile + i * set->n * kc_dtype_bytes(set->dtype),
+                  &c);
+    }
+}
+
+static kc_status count_all(counting *job)
+{
+    kc_call *call = job->call;
+    const kc_active *set = job->set;
+    const size_t n_chunks = kc_ceil_div(job->n_rows, CHUNK_ROWS);
+    kc_status status;
+
+    job->tile_bytes = kc_round_up(CHUNK_ROWS * set->n * kc_dtype_bytes(set->dtype), KC_ALIGN);
+    job->workspace_bytes =
+        job->tile_bytes + kc_round_up(2 * set->n_outputs * sizeof(double), KC_ALIGN);
+    if (set->kernel != NULL && set->n > 0)
+        job->workspace_bytes +=
+            kc_round_up(kc_kernel_workspace(set->kernel, &job->x, &set->points.points), KC_ALIGN);
+    job->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job->workspace_bytes);
+    if (job->workspace == NULL)
+        return kc_fail_nomem(call->err);
+    status = kc_parallel_for(call, n_chunks, run_chunk, job);
+    if (status == KC_OK && kc_call_stopped(call))
+        status = kc_call_stop_error(call);
+    if (status == KC_OK && atomic_load(&job->has_overflowed))
+        status = kc_fail(call->err, KC_ERR_RANGE, "kernel values between %s and the points kept %s",
+                         kc_points_name(job->given),
+                         set->kernel != NULL ? "overflow" : "are not finite");
+    return status;
+}
+
+static kc_status check_columns(const kc_active *set, const kc_points *x, kc_error *err)
+{
+    if (set->kernel == NULL && x->storage != KC_DENSE)
+        return kc_fail(err, KC_ERR_TYPE, "%s must be a dense matrix of kernel values",
+                       kc_points_name(x));
+    if ((size_t)x->n_cols != set->n_cols && (set->kernel != NULL || (size_t)x->n_cols != set->n))
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, the model was fitted to %zu",
+                       kc_points_name(x), (long long)x->n_cols, set->n_cols);
+    return KC_OK;
+}
+
+kc_status kc_ballots_count(kc_call *call, const kc_active *set, const kc_ballots *ballots,
+                           bool is_joint, const kc_points *x, double *out)
+{
+    counting job = {
+        .call = call,
+        .set = set,
+        .ballots = ballots,
+        .is_joint = is_joint,
+        .given = x,
+        .out = out,
+    };
+    kc_status status;
+
+    KC_TRY(kc_points_check(x, call->err));
+    KC_TRY(check_columns(set, x, call->err));
+    job.n_rows = (size_t)x->n_rows;
+    if (set->kernel != NULL)
+        KC_TRY(kc_packed_create(call, x, set->dtype, &job.x));
+    status = count_all(&job);
+    kc_packed_free(call->ctx, &job.x);
+    return status;
+}

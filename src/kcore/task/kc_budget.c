@@ -1,0 +1,289 @@
+/* Which points stay.  All of it happens in the feature space of K + offset, so that the intercept,
+ * the sum of offset * coef, follows the points.
+ *
+ * A point stands in n_outputs functions at once; where a text has a coefficient, there is a vector
+ * of them here: |a| for its size, a.b > 0 for two of the same sign. */
+#include <math.h>
+#include <string.h>
+
+#include "task/kc_online.h"
+
+/* A point closer to the span of the others than this, relative to its own length, adds nothing but
+ * rounding. */
+#define LEAST_DISTANCE_F32 1e-5
+#define LEAST_DISTANCE_F64 1e-10
+
+/* Golden section: 0.618^40 is below 1e-8. */
+#define GOLDEN_STEPS 40
+#define GOLDEN 0.61803398874989485
+
+/* ---- Removal ------------------------------------------------------------------------------ */
+
+static size_t append(kc_active *set, const kc_newcomer *x)
+{
+    kc_active_put(set, set->n, x);
+    return set->n - 1;
+}
+
+static size_t replace(kc_active *set, size_t place, const kc_newcomer *x)
+{
+    kc_active_forget(set, place);
+    kc_active_put(set, place, x);
+    return place;
+}
+
+static size_t find_oldest(const kc_active *set)
+{
+    size_t oldest = 0;
+
+    for (size_t i = 1; i < set->n; i++)
+        if (set->arrived[i] < set->arrived[oldest])
+            oldest = i;
+    return oldest;
+}
+
+static double weight_of(const kc_active *set, size_t place)
+{
+    return set->sq_coef[place] * set->diag[place];
+}
+
+/* The least sum of coef^2 K(x, x); of equals, the oldest. */
+static size_t find_smallest(const kc_active *set)
+{
+    size_t least = 0;
+
+    for (size_t i = 1; i < set->n; i++) {
+        const double difference = weight_of(set, i) - weight_of(set, least);
+
+        if (difference < 0 || (difference == 0 && set->arrived[i] < set->arrived[least]))
+            least = i;
+    }
+    return least;
+}
+
+static double square_of(const double *a, size_t n)
+{
+    double sum = 0;
+
+    for (size_t o = 0; o < n; o++)
+        sum += a[o] * a[o];
+    return sum;
+}
+
+/* ---- Projection --------------------------------------------------------------------------- */
+
+/* The old point leaves the span to the others, of which the newcomer, joined already, is one. */
+static size_t project_old(kc_online *online, size_t place, size_t row, const kc_newcomer *x)
+{
+    kc_active *set = &online->set;
+    kc_projection *p = &online->projection;
+    const size_t last = p->n - 1;
+    double *coef = online->room, *steps = online->room + set->n_outputs;
+    kc_newcomer changed = *x;
+
+    for (size_t o = 0; o < set->n_outputs; o++) {
+        coef[o] = set->coef[o * set->capacity + place];
+        steps[o] = x->steps[o] + p->shares[last] * coef[o];
+    }
+    kc_active_spread(set, p->place_of, p->shares, last, coef);
+    kc_projection_leave(p, row);
+    p->place_of[p->n - 1] = (int32_t)place;
+    changed.steps = steps;
+    return replace(set, place, &changed);
+}
+
+static size_t project_new(kc_online *online, const kc_newcomer *x)
+{
+    kc_projection *p = &online->projection;
+
+    kc_projection_share(p);
+    kc_active_spread(&online->set, p->place_of, p->shares, p->n, x->steps);
+    return KC_NOWHERE;
+}
+
+static size_t admit_projected(kc_online *online, const kc_newcomer *x)
+{
+    kc_active *set = &online->set;
+    kc_projection *p = &online->projection;
+    const double least = set->dtype == KC_F64 ? LEAST_DISTANCE_F64 : LEAST_DISTANCE_F32;
+    const double distance = kc_projection_distance(p, x->k, set->dtype, set->offset, x->diag);
+    const double loss_new = square_of(x->steps, set->n_outputs) * distance;
+
+    if (!(distance > least * x->diag))
+        return project_new(online, x);
+    if (set->n < online->budget) {
+        kc_projection_join(p, set->n, distance);
+        return append(set, x);
+    }
+    const size_t place = find_smallest(set), row = kc_projection_row(p, place);
+
+    kc_projection_join(p, set->n, distance);
+    if (set->sq_coef[place] * kc_projection_share_row(p, row) < loss_new)
+        return project_old(online, place, row, x);
+    p->n--;
+    return project_new(online, x);
+}
+
+/* ---- Merging ------------------------------------------------------------------------------ */
+
+/* Two points and what comes in their place: h x + (1 - h) partner, with coefficients
+ * (p steps + q coef) / K(z, z), where p = K(x, z) and q = K(partner, z). */
+typedef struct merger {
+    size_t place;       /* of the partner */
+    double sq_x, sq_p;  /* |steps|^2, |coef|^2 */
+    double dot;         /* steps . coef */
+    double k;           /* K(x, partner) */
+    double dx, dp;      /* K(x, x), K(partner, partner) */
+    double h, p, q, dz; /* what comes */
+} merger;
+
+/* |what the two are|^2 - |what comes|^2: what is lost. */
+static double loss_of(const merger *m)
+{
+    const double kept = m->p * m->p * m->sq_x + m->q * m->q * m->sq_p + 2 * m->p * m->q * m->dot;
+    const double all = m->dx * m->sq_x + m->dp * m->sq_p + 2 * m->k * m->dot;
+
+    return all - (m->dz > 0 ? kept / m->dz : 0);
+}
+
+/* The better of keeping one of the two points. */
+static void keep_one(merger *m)
+{
+    merger keep_x = *m;
+
+    keep_x.h = 1;
+    keep_x.p = keep_x.dz = m->dx;
+    keep_x.q = m->k;
+    m->h = 0;
+    m->p = m->k;
+    m->q = m->dz = m->dp;
+    if (loss_of(&keep_x) < loss_of(m))
+        *m = keep_x;
+}
+
+/* RBF: z on the line between the two has K(x, z) = kappa^((1-h)^2), K(partner, z) = kappa^(h^2). */
+static void place_on_line(merger *m, double offset, double log_kappa, double h)
+{
+    m->h = h;
+    m->p = exp((1 - h) * (1 - h) * log_kappa) + offset;
+    m->q = exp(h * h * log_kappa) + offset;
+    m->dz = m->dx;
+}
+
+static double loss_on_line(merger *m, double offset, double log_kappa, double h)
+{
+    place_on_line(m, offset, log_kappa, h);
+    return loss_of(m);
+}
+
+static void search_line(merger *m, double offset)
+{
+    const double log_kappa = log(m->k - offset);
+    merger best = *m, trial = *m;
+    double low = 0, high = 1;
+    double a = 1 - GOLDEN, b = GOLDEN;
+
+    if (!isfinite(log_kappa))
+        return;
+    double loss_a = loss_on_line(&trial, offset, log_kappa, a);
+    double loss_b = loss_on_line(&trial, offset, log_kappa, b);
+    for (int step = 0; step < GOLDEN_STEPS; step++) {
+        if (loss_a < loss_b) {
+            high = b;
+            b = a;
+            loss_b = loss_a;
+            a = high - GOLDEN * (high - low);
+            loss_a = loss_on_line(&trial, offset, log_kappa, a);
+        } else {
+            low = a;
+            a = b;
+            loss_a = loss_b;
+            b = low + GOLDEN * (high - low);
+            loss_b = loss_on_line(&trial, offset, log_kappa, b);
+        }
+    }
+    if (loss_on_line(&trial, offset, log_kappa, (low + high) / 2) < loss_of(&best))
+        *m = trial;
+}
+
+static bool is_rbf(const kc_active *set)
+{
+    size_t n_nodes;
+    const kc_kernel_node *nodes = kc_kernel_expression(set->kernel, &n_nodes);
+
+    return n_nodes == 1 && nodes->op == KC_RBF;
+}
+
+/* The partner of the same sign that loses least where one of the two is kept; false: none. */
+static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *out)
+{
+    const double sq_x = square_of(x->steps, set->n_outputs);
+    double least = INFINITY;
+
+    for (size_t i = 0; i < set->n; i++) {
+        merger m = {
+            .place = i,
+            .sq_x = sq_x,
+            .sq_p = set->sq_coef[i],
+            .k = kc_number_at(x->k, i, set->dtype) + set->offset,
+            .dx = x->diag,
+            .dp = set->diag[i],
+        };
+
+        for (size_t o = 0; o < set->n_outputs; o++)
+            m.dot += x->steps[o] * set->coef[o * set->capacity + i];
+        if (!(m.dot > 0))
+            continue;
+        keep_one(&m);
+        if (loss_of(&m) < least) {
+            least = loss_of(&m);
+            *out = m;
+        }
+    }
+    return least < INFINITY;
+}
+
+static size_t admit_merged(kc_online *online, const kc_newcomer *x)
+{
+    kc_active *set = &online->set;
+    const size_t smallest = find_smallest(set);
+    double *coef = online->room;
+    kc_newcomer changed = *x;
+    merger m;
+
+    if (!find_partner(set, x, &m))
+        return replace(set, smallest, x);
+    if (is_rbf(set))
+        search_line(&m, set->offset);
+    if (!(loss_of(&m) < weight_of(set, smallest)))
+        return replace(set, smallest, x);
+    for (size_t o = 0; o < set->n_outputs; o++)
+        coef[o] = (m.p * x->steps[o] + m.q * set->coef[o * set->capacity + m.place]) / m.dz;
+    kc_active_forget(set, m.place);
+    if (m.h == 0) {
+        kc_active_step(set, m.place, coef);
+        return KC_NOWHERE;
+    }
+    changed.steps = coef;
+    if (m.h == 1)
+        kc_active_put(set, m.place, &changed);
+    else
+        kc_active_mix(set, m.place, m.h, &changed, coef);
+    return m.place;
+}
+
+/* ---- Choice ------------------------------------------------------------------------------- */
+
+size_t kc_budget_admit(kc_online *online, const kc_newcomer *x)
+{
+    kc_active *set = &online->set;
+
+    if (online->budget > 0 && online->strategy == KC_STRATEGY_PROJECTION)
+        return admit_projected(online, x);
+    if (online->budget == 0 || set->n < online->budget)
+        return append(set, x);
+    if (online->strategy == KC_STRATEGY_MERGE)
+        return admit_merged(online, x);
+    return replace(
+        set, online->strategy == KC_STRATEGY_OLDEST ? find_oldest(set) : find_smallest(set), x);
+}

@@ -1,0 +1,87 @@
+/* The online learner behind kc_online (kcore.h): an active set, the perceptron's rule, a budget.
+ *
+ *     task/kc_online.c        making one, reading it
+ *     task/kc_study.c         learning sample by sample
+ *     task/kc_online_fit.c    learning from a matrix of samples in dual form
+ *     task/kc_online_image.c  a learner as bytes
+ *     task/kc_budget.c        which points stay */
+#ifndef KC_ONLINE_H
+#define KC_ONLINE_H
+
+#include "model/kc_ballots.h"
+#include "model/kc_projection.h"
+
+struct kc_online {
+    int32_t n_classes;
+    bool is_direct, is_voted;
+    int32_t strategy;
+    size_t budget; /* 0: none */
+    size_t n_problems;
+    uint64_t *random; /* 4 * n_problems */
+    int64_t n_seen, n_updates;
+    kc_active set;
+    kc_ballots ballots;       /* where is_voted */
+    kc_projection projection; /* where the strategy needs it */
+
+    /* For one sample at a time. */
+    bool is_learning; /* a callback must not make it learn */
+    kc_growing probe; /* the sample; dense sets only */
+    size_t k_capacity;
+    void *k; /* its kernel values */
+    void *workspace;
+    double *room; /* 3 * n_outputs */
+};
+
+/* The class that output o says yes to. */
+KC_INLINE int32_t kc_online_positive(const kc_online *online, size_t o)
+{
+    return online->set.n_outputs == 1 ? 1 : (int32_t)o;
+}
+
+/* Checked by the caller; random may be NULL where it is written later. */
+kc_status kc_online_make(kc_context *ctx, const kc_online_config *config, kc_online **out,
+                         kc_error *err);
+kc_status kc_online_make_room(kc_context *ctx, kc_online *online, size_t n_points, kc_error *err);
+
+/* Room for points, updates and rows of the factor, so that learning cannot fail half way; and for
+ * the sample, kernel values and workspace of one sample at a time. */
+kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more, size_t nnz_more,
+                            kc_error *err);
+kc_status kc_online_prepare_probe(kc_context *ctx, kc_online *online, kc_error *err);
+
+/* What a call of learn or fit is given; settings and classes are checked. */
+typedef struct kc_lesson {
+    const kc_perceptron_settings *settings;
+    const kc_perceptron_data *data;
+    int64_t first;
+    size_t cache_bytes; /* fit only */
+} kc_lesson;
+
+/* Whether the learner can learn from these samples now. */
+kc_status kc_online_check(const kc_online *online, const kc_points *x, kc_error *err);
+
+kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *lesson,
+                          kc_online_report *report);
+kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *lesson,
+                          kc_online_report *report);
+
+kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_points *x,
+                           kc_reading reading, double *out);
+
+/* ---- Budgets (task/kc_budget.c) ----------------------------------------------------------- */
+
+#define KC_NOWHERE ((size_t)-1)
+
+/* Lets the newcomer into the set, or what the strategy makes of it.  Returns the place that has
+ * another point now, KC_NOWHERE where only coefficients moved.  There is room for one point more,
+ * and for the newcomer's values. */
+size_t kc_budget_admit(kc_online *online, const kc_newcomer *x);
+
+/* ---- Bytes (task/kc_online_image.c) ------------------------------------------------------- */
+
+size_t kc_online_image_bytes(const kc_online *online);
+void kc_online_write(const kc_online *online, void *out);
+kc_status kc_online_read(kc_context *ctx, const kc_kernel *kernel, const void *bytes,
+                         size_t n_bytes, kc_online **out, kc_error *err);
+
+#endif

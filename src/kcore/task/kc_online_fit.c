@@ -1,0 +1,380 @@
+/* Learning in dual form: every problem is solved over one store of the samples' kernel rows; the
+ * samples with a coefficient then join the set.
+ *
+ * What the set held before stays in it, as the values that the problems start from.  Nothing of the
+ * learner changes before all problems are solved and all memory is there. */
+#include <math.h>
+#include <string.h>
+
+#include "data/kc_points.h"
+#include "solver/kc_kernel_perceptron.h"
+#include "task/kc_cache.h"
+#include "task/kc_matrix.h"
+#include "task/kc_online.h"
+
+typedef struct fit {
+    kc_call *call;
+    kc_online *online;
+    const kc_lesson *lesson;
+    kc_online_report *report;
+    size_t n, n_outputs;
+    int64_t first;
+    kc_packed x;
+    kc_matrix matrix; /* without a kernel */
+    kc_store *store;
+    int32_t *place_of;            /* n: where a sample is in the set, -1: nowhere */
+    double *values, *coef, *late; /* n_outputs x n */
+    double *intercepts, *late_intercepts;
+    int64_t *n_steps, *mistakes;
+    uint64_t *random;
+    double *criterion;
+    int64_t n_updates;
+    kc_ballots log; /* by sample, not by place */
+} fit;
+
+/* ---- Where learning starts ----------------------------------------------------------------- */
+
+static void copy_start(void *data, size_t row, const double *values)
+{
+    const fit *f = data;
+
+    for (size_t o = 0; o < f->n_outputs; o++)
+        f->values[o * f->n + row] = values[o] - f->online->set.intercepts[o];
+}
+
+static kc_status find_start(fit *f)
+{
+    const kc_active *set = &f->online->set;
+    const size_t bytes = f->n_outputs * f->n * sizeof(double);
+    kc_expansion expansion;
+
+    memset(f->values, 0, bytes);
+    memset(f->coef, 0, bytes);
+    if (f->late != NULL)
+        memset(f->late, 0, bytes);
+    for (size_t i = 0; i < f->n; i++)
+        f->place_of[i] = -1;
+    for (size_t place = 0; place < set->n; place++) {
+        const int64_t i = set->ids[place] - f->first;
+
+        if (set->ids[place] < f->first || i >= (int64_t)f->n)
+            continue;
+        f->place_of[i] = (int32_t)place;
+        for (size_t o = 0; o < f->n_outputs; o++) {
+            f->coef[o * f->n + (size_t)i] = set->coef[o * set->capacity + place];
+            if (f->late != NULL)
+                f->late[o * f->n + (size_t)i] = set->late[o * set->capacity + place];
+        }
+    }
+    if (set->n == 0)
+        return KC_OK;
+    KC_TRY(kc_active_expansion(f->call, set, false, &expansion));
+    return kc_expansion_evaluate(f->call, &expansion, f->lesson->data->x, copy_start, f);
+}
+
+static kc_status take_arrays(fit *f)
+{
+    kc_call *call = f->call;
+    const kc_active *set = &f->online->set;
+    const size_t n_passes = (size_t)f->lesson->settings->n_passes;
+    const size_t n_random = 4 * f->online->n_problems;
+
+    f->place_of = kc_call_take(call, f->n, sizeof *f->place_of);
+    f->values = kc_call_take(call, f->n_outputs, f->n * sizeof *f->values);
+    f->coef = kc_call_take(call, f->n_outputs, f->n * sizeof *f->coef);
+    if (set->late != NULL)
+        f->late = kc_call_take(call, f->n_outputs, f->n * sizeof *f->late);
+    f->intercepts = kc_call_take(call, 2 * f->n_outputs, sizeof *f->intercepts);
+    f->n_steps = kc_call_take(call, f->n_outputs, sizeof *f->n_steps);
+    f->random = kc_call_take(call, n_random, sizeof *f->random);
+    f->mistakes = kc_call_take(call, n_passes, sizeof *f->mistakes);
+    f->criterion = kc_call_take(call, n_passes, sizeof *f->criterion);
+    if (f->place_of == NULL || f->values == NULL || f->coef == NULL ||
+        (set->late != NULL && f->late == NULL) || f->intercepts == NULL || f->n_steps == NULL ||
+        f->random == NULL || f->mistakes == NULL || f->criterion == NULL)
+        return kc_fail_nomem(call->err);
+    f->late_intercepts = f->intercepts + f->n_outputs;
+    memcpy(f->intercepts, set->intercepts, f->n_outputs * sizeof *f->intercepts);
+    memcpy(f->late_intercepts, set->late_intercepts, f->n_outputs * sizeof *f->intercepts);
+    memcpy(f->n_steps, set->n_steps, f->n_outputs * sizeof *f->n_steps);
+    memcpy(f->random, f->online->random, n_random * sizeof *f->random);
+    return find_start(f);
+}
+
+/* ---- Samples ------------------------------------------------------------------------------- */
+
+static kc_status open_matrix(fit *f)
+{
+    kc_call *call = f->call;
+    int32_t *order = kc_call_take(call, f->n, sizeof *order);
+    const kc_samples samples = {.n_all = f->n, .n = f->n, .order = order, .is_identity = true};
+
+    if (order == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < f->n; i++)
+        order[i] = (int32_t)i;
+    KC_TRY(kc_matrix_create(call, f->lesson->data->x, &samples, f->online->set.dtype, &f->matrix));
+    return kc_store_create_given(call, f->matrix.dtype, f->matrix.values, f->n, f->matrix.ld,
+                                 &f->store);
+}
+
+static kc_status open_store(fit *f)
+{
+    const kc_active *set = &f->online->set;
+    kc_store_config config = {.kernel = set->kernel, .points = &f->x};
+
+    if (set->kernel == NULL)
+        return open_matrix(f);
+    KC_TRY(kc_packed_create(f->call, f->lesson->data->x, set->dtype, &f->x));
+    config.cache_bytes = kc_cache_bytes(f->call, f->lesson->cache_bytes, f->n, set->dtype);
+    return kc_store_create(f->call, &config, &f->store);
+}
+
+/* ---- Problems ------------------------------------------------------------------------------ */
+
+static kc_perceptron_state begin_problem(fit *f, size_t problem)
+{
+    const size_t at = problem * f->n; /* direct: one problem, all outputs */
+    kc_perceptron_state state = {
+        .struct_size = sizeof state,
+        .positive = kc_online_positive(f->online, problem),
+        .weights = f->coef + at,
+        .intercepts = f->intercepts + problem,
+        .late_weights = f->late != NULL ? f->late + at : NULL,
+        .late_intercepts = f->late_intercepts + problem,
+        .n_steps = f->n_steps[problem],
+        .mistakes = f->mistakes,
+        .criterion = f->criterion,
+    };
+
+    memcpy(state.random, f->random + 4 * problem, sizeof state.random);
+    return state;
+}
+
+static void end_problem(fit *f, size_t problem, const kc_perceptron_state *state)
+{
+    const size_t end = f->online->is_direct ? f->n_outputs : problem + 1;
+
+    for (size_t o = problem; o < end; o++)
+        f->n_steps[o] = state->n_steps;
+    memcpy(f->random + 4 * problem, state->random, sizeof state->random);
+    f->n_updates += state->n_updates;
+    f->report->is_converged &= state->is_converged;
+}
+
+static void add_passes(fit *f, int64_t before, const kc_perceptron_state *state)
+{
+    kc_online_report *report = f->report;
+
+    for (int64_t pass = 0; pass < state->n_done; pass++) {
+        report->mistakes[before + pass] += state->mistakes[pass];
+        report->criterion[before + pass] += state->criterion[pass];
+    }
+    if (before + state->n_done > report->n_done)
+        report->n_done = before + state->n_done;
+}
+
+/* Pass by pass, since the updates of all passes together would ask for too much room. */
+static kc_status solve_logged(fit *f, kc_kernel_problem *problem, kc_perceptron_state *state,
+                              double *values)
+{
+    kc_call *call = f->call;
+    kc_perceptron_settings one = *f->lesson->settings;
+
+    one.n_passes = 1;
+    problem->settings = &one;
+    state->log = kc_call_take(call, f->n, sizeof *state->log);
+    if (state->log == NULL)
+        return kc_fail_nomem(call->err);
+    for (int64_t pass = 0; pass < f->lesson->settings->n_passes; pass++, one.eta++) {
+        KC_TRY(kc_kernel_perceptron_solve(call, problem, state, values));
+        KC_TRY(kc_ballots_reserve(call->ctx, &f->log, f->log.n + (size_t)state->n_log, call->err));
+        for (int64_t u = 0; u < state->n_log; u++)
+            kc_ballots_add(&f->log, state->log[u]);
+        add_passes(f, pass, state);
+        if (state->is_converged || kc_call_stopped(call))
+            break;
+    }
+    return KC_OK;
+}
+
+static kc_status solve_problem(fit *f, size_t index)
+{
+    const kc_perceptron_data *data = f->lesson->data;
+    const size_t n_before = f->log.n;
+    kc_perceptron_state state = begin_problem(f, index);
+    kc_kernel_problem problem = {
+        .settings = f->lesson->settings,
+        .store = f->store,
+        .classes = data->classes,
+        .n_classes = data->n_classes,
+        .weights = data->weights,
+    };
+    double *values = f->values + index * f->n;
+
+    if (f->online->is_voted) {
+        KC_TRY(solve_logged(f, &problem, &state, values));
+    } else {
+        KC_TRY(kc_kernel_perceptron_solve(f->call, &problem, &state, values));
+        add_passes(f, 0, &state);
+    }
+    if (!f->online->is_direct)
+        for (size_t u = n_before; u < f->log.n; u++)
+            f->log.updates[u].raised = (int32_t)index;
+    end_problem(f, index, &state);
+    return KC_OK;
+}
+
+/* ---- Results ------------------------------------------------------------------------------- */
+
+static bool has_part(const fit *f, size_t i)
+{
+    for (size_t o = 0; o < f->n_outputs; o++)
+        if (f->coef[o * f->n + i] != 0 || (f->late != NULL && f->late[o * f->n + i] != 0))
+            return true;
+    return false;
+}
+
+static kc_status reserve_parts(fit *f)
+{
+    kc_active *set = &f->online->set;
+    kc_ballots *ballots = &f->online->ballots;
+    size_t n = set->n, nnz = kc_growing_nnz(&set->points);
+
+    for (size_t i = 0; i < f->n; i++)
+        if (f->place_of[i] < 0 && has_part(f, i)) {
+            n++;
+            nnz += set->kernel != NULL ? kc_growing_row_nnz(&set->points, &f->x, i) : 0;
+        }
+    KC_TRY(kc_active_reserve(f->call->ctx, set, n, nnz, f->call->err));
+    return kc_ballots_reserve(f->call->ctx, ballots, ballots->n + f->log.n, f->call->err);
+}
+
+/* From here on nothing can fail. */
+static void store_parts(fit *f)
+{
+    kc_online *online = f->online;
+    kc_active *set = &online->set;
+    const double *none = f->values; /* steps of zero: the coefficients are assigned */
+
+    memset(f->values, 0, f->n_outputs * sizeof *f->values);
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->place_of[i] < 0 && has_part(f, i)) {
+            const kc_newcomer x = {
+                .x = &f->x,
+                .row = i,
+                .id = f->first + (int64_t)i,
+                .diag = kc_number_at(kc_store_diag(f->store), i, set->dtype) + set->offset,
+                .steps = none,
+            };
+
+            f->place_of[i] = (int32_t)set->n;
+            kc_active_put(set, set->n, &x);
+        }
+        if (f->place_of[i] >= 0)
+            kc_active_assign(set, (size_t)f->place_of[i], f->coef + i,
+                             f->late != NULL ? f->late + i : NULL, f->n);
+    }
+    for (size_t u = 0; u < f->log.n; u++) {
+        kc_perceptron_update update = f->log.updates[u];
+
+        update.sample = f->place_of[update.sample];
+        kc_ballots_add(&online->ballots, update);
+    }
+    memcpy(set->intercepts, f->intercepts, f->n_outputs * sizeof *set->intercepts);
+    memcpy(set->late_intercepts, f->late_intercepts, f->n_outputs * sizeof *set->intercepts);
+    memcpy(set->n_steps, f->n_steps, f->n_outputs * sizeof *set->n_steps);
+    memcpy(online->random, f->random, 4 * online->n_problems * sizeof *online->random);
+    online->n_updates += f->n_updates;
+    if (f->first + (int64_t)f->n > online->n_seen)
+        online->n_seen = f->first + (int64_t)f->n;
+}
+
+/* What the bound of the convergence theorem is made of. */
+static void measure(const fit *f)
+{
+    kc_online_report *report = f->report;
+    const kc_perceptron_data *data = f->lesson->data;
+    const double offset = f->online->set.offset;
+
+    report->least = report->sq_norm = report->max_diag = NAN;
+    if (f->n_outputs > 1 || f->online->set.n > 0)
+        return;
+    report->least = INFINITY;
+    report->sq_norm = report->max_diag = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const double value = f->values[i] + f->intercepts[0];
+
+        report->sq_norm += f->coef[i] * value;
+        report->max_diag =
+            fmax(report->max_diag,
+                 kc_number_at(kc_store_diag(f->store), i, kc_store_dtype(f->store)) + offset);
+        if (data->weights == NULL || data->weights[i] > 0)
+            report->least = fmin(report->least, data->classes[i] == 1 ? value : -value);
+    }
+}
+
+static void count_rows(const fit *f)
+{
+    const kc_store_counters counters = kc_store_count(f->store);
+    kc_online_report *report = f->report;
+
+    report->rows_computed = counters.rows_computed;
+    report->rows_hit = counters.rows_hit;
+    report->rows_evicted = counters.rows_evicted;
+    report->cache_bytes_allowed = (int64_t)counters.bytes_allowed;
+    report->cache_bytes_used = (int64_t)counters.bytes_used;
+}
+
+/* ---- Fit ----------------------------------------------------------------------------------- */
+
+static kc_status run(fit *f)
+{
+    KC_TRY(open_store(f));
+    KC_TRY(take_arrays(f));
+    f->report->is_converged = 1;
+    for (size_t index = 0; index < f->online->n_problems; index++) {
+        const kc_arena_point point = kc_arena_mark(f->call->arena);
+
+        f->call->progress.fraction = -1;
+        KC_TRY(solve_problem(f, index));
+        kc_arena_release(f->call->arena, point);
+    }
+    measure(f);
+    count_rows(f);
+    f->report->n_updates = f->n_updates;
+    KC_TRY(reserve_parts(f));
+    store_parts(f);
+    return KC_OK;
+}
+
+kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *lesson,
+                          kc_online_report *report)
+{
+    fit f = {
+        .call = call,
+        .online = online,
+        .lesson = lesson,
+        .report = report,
+        .n_outputs = online->set.n_outputs,
+        .first = lesson->first >= 0 ? lesson->first : online->n_seen,
+        .x = {.dtype = online->set.dtype},
+        .matrix = {.dtype = online->set.dtype},
+    };
+    kc_status status;
+
+    KC_TRY(kc_online_check(online, lesson->data->x, call->err));
+    f.n = (size_t)lesson->data->x->n_rows;
+    online->is_learning = true;
+    status = run(&f);
+    if (status == KC_ERR_TIME) { /* before there was anything to learn from */
+        report->is_converged = 0;
+        status = KC_OK;
+    }
+    online->is_learning = false;
+    kc_ballots_free(call->ctx, &f.log);
+    kc_store_free(call->ctx, f.store);
+    kc_packed_free(call->ctx, &f.x);
+    kc_matrix_free(call->ctx, &f.matrix);
+    return status;
+}

@@ -1,0 +1,337 @@
+/* A learner as bytes: a header of counts, then every array as it lies in memory.  One walk over the
+ * arrays serves for counting, writing and reading, so that the three cannot differ.
+ *
+ * For processes of one machine type (pickles, copies).  What is read is checked as far as memory
+ * safety needs it: every count against the number of bytes, every index against what it points to.
+ */
+#include <string.h>
+
+#include "task/kc_online.h"
+
+#define MAGIC 0x316c6e6f636bu /* "kconl1", and the order of its bytes */
+
+typedef struct header {
+    uint64_t magic;
+    uint64_t n_bytes; /* in all */
+    int32_t dtype, is_sparse, is_given, has_offset;
+    int32_t n_classes, is_direct, is_averaged, is_voted;
+    int32_t strategy, unused;
+    uint64_t budget, n_cols;
+    uint64_t n, nnz, n_updates_kept, n_factor;
+    int64_t n_arrived, n_seen, n_updates;
+} header;
+
+static header describe(const kc_online *online)
+{
+    const kc_active *set = &online->set;
+
+    return (header){
+        .magic = MAGIC,
+        .dtype = (int32_t)set->dtype,
+        .is_sparse = set->points.points.is_sparse,
+        .is_given = set->kernel == NULL,
+        .has_offset = set->offset != 0,
+        .n_classes = online->n_classes,
+        .is_direct = online->is_direct,
+        .is_averaged = set->late != NULL,
+        .is_voted = online->is_voted,
+        .strategy = online->strategy,
+        .budget = online->budget,
+        .n_cols = set->n_cols,
+        .n = set->n,
+        .nnz = kc_growing_nnz(&set->points),
+        .n_updates_kept = online->ballots.n,
+        .n_factor = online->projection.n,
+        .n_arrived = set->n_arrived,
+        .n_seen = online->n_seen,
+        .n_updates = online->n_updates,
+    };
+}
+
+/* ---- The walk ------------------------------------------------------------------------------ */
+
+/* Both NULL: counts only. */
+typedef struct tape {
+    char *to;
+    const char *from;
+    size_t at;
+} tape;
+
+static void pass(tape *t, void *array, size_t count, size_t size)
+{
+    const size_t n_bytes = count * size;
+
+    if (t->to != NULL && n_bytes > 0)
+        memcpy(t->to + t->at, array, n_bytes);
+    if (t->from != NULL && n_bytes > 0)
+        memcpy(array, t->from + t->at, n_bytes);
+    t->at += n_bytes;
+}
+
+static void pass_points(tape *t, kc_packed *p)
+{
+    const size_t n_panels = kc_ceil_div(p->n, kc_panel_width(p->dtype));
+    const size_t nnz = p->is_sparse && p->indptr != NULL ? (size_t)p->indptr[p->n] : 0;
+
+    pass(t, p->owned[3], n_panels, KC_PANEL_BYTES);
+    if (p->is_sparse) {
+        pass(t, p->owned[1], nnz, sizeof(int32_t));
+        pass(t, p->owned[2], nnz, kc_dtype_bytes(p->dtype));
+    } else {
+        pass(t, p->owned[0], n_panels, p->d * KC_PANEL_BYTES);
+    }
+}
+
+/* Field by field: a struct has bytes that no field owns. */
+static void pass_update(tape *t, kc_perceptron_update *update)
+{
+    pass(t, &update->at, 1, sizeof update->at);
+    pass(t, &update->sample, 1, sizeof update->sample);
+    pass(t, &update->raised, 1, sizeof update->raised);
+    pass(t, &update->lowered, 1, sizeof update->lowered);
+    pass(t, &update->step, 1, sizeof update->step);
+}
+
+static void walk(kc_online *online, tape *t)
+{
+    kc_active *set = &online->set;
+    kc_projection *p = &online->projection;
+
+    pass(t, online->random, 4 * online->n_problems, sizeof *online->random);
+    pass(t, set->intercepts, set->n_outputs, sizeof *set->intercepts);
+    pass(t, set->late_intercepts, set->n_outputs, sizeof *set->late_intercepts);
+    pass(t, set->n_steps, set->n_outputs, sizeof *set->n_steps);
+    pass(t, set->sq_coef, set->n, sizeof *set->sq_coef);
+    pass(t, set->diag, set->n, sizeof *set->diag);
+    pass(t, set->ids, set->n, sizeof *set->ids);
+    pass(t, set->arrived, set->n, sizeof *set->arrived);
+    for (size_t o = 0; o < set->n_outputs && set->n > 0; o++) {
+        pass(t, set->coef + o * set->capacity, set->n, sizeof *set->coef);
+        if (set->late != NULL)
+            pass(t, set->late + o * set->capacity, set->n, sizeof *set->late);
+    }
+    if (set->kernel != NULL)
+        pass_points(t, &set->points.points);
+    for (size_t u = 0; u < online->ballots.n; u++)
+        pass_update(t, &online->ballots.updates[u]);
+    pass(t, p->place_of, p->n, sizeof *p->place_of);
+    for (size_t r = 0; r < p->n; r++)
+        pass(t, p->factor + r * p->capacity, r + 1, sizeof *p->factor);
+}
+
+/* Sparse rows say how much of the rest is theirs: they come before it. */
+static void pass_indptr(kc_online *online, tape *t)
+{
+    kc_packed *p = &online->set.points.points;
+
+    if (p->is_sparse && p->n > 0)
+        pass(t, p->owned[0], p->n + 1, sizeof(int64_t));
+}
+
+size_t kc_online_image_bytes(const kc_online *online)
+{
+    tape t = {.at = sizeof(header)};
+
+    pass_indptr((kc_online *)online, &t);
+    walk((kc_online *)online, &t);
+    return t.at;
+}
+
+void kc_online_write(const kc_online *online, void *out)
+{
+    header h = describe(online);
+    tape t = {.to = out};
+
+    h.n_bytes = kc_online_image_bytes(online);
+    pass(&t, &h, 1, sizeof h);
+    pass_indptr((kc_online *)online, &t);
+    walk((kc_online *)online, &t);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static kc_status fail(kc_error *err, const char *what)
+{
+    return kc_fail(err, KC_ERR_ARG, "the bytes are not those of a learner: %s", what);
+}
+
+static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n_bytes,
+                              kc_error *err)
+{
+    const uint64_t counts[] = {h->n, h->nnz, h->n_updates_kept, h->n_factor,
+                               (uint64_t)h->n_classes};
+
+    if (h->magic != MAGIC || h->n_bytes != n_bytes)
+        return fail(err, "wrong beginning or length");
+    if ((h->dtype != KC_F32 && h->dtype != KC_F64) || h->n_classes < 2 || h->n_cols < 1 ||
+        h->n_cols > INT32_MAX || h->budget > INT32_MAX)
+        return fail(err, "wrong type or number of classes or columns");
+    if (h->is_given != (kernel == NULL))
+        return fail(err, "the kernel is missing, or there was none");
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        if (counts[k] > n_bytes || counts[k] > INT32_MAX)
+            return fail(err, "a count is larger than they are");
+    if ((h->budget > 0 && (h->n > h->budget || h->strategy < KC_STRATEGY_OLDEST ||
+                           h->strategy > KC_STRATEGY_MERGE || h->is_averaged || h->is_voted)) ||
+        (h->is_given && h->budget > 0))
+        return fail(err, "budget and points do not fit together");
+    if (h->n_factor != (h->budget > 0 && h->strategy == KC_STRATEGY_PROJECTION ? h->n : 0))
+        return fail(err, "factor and points do not fit together");
+    return KC_OK;
+}
+
+/* How many bytes such a learner takes, in doubles, which cannot overflow; without indices. */
+static double estimate_bytes(const header *h, const kc_online *online)
+{
+    const double n = (double)h->n, outputs = (double)online->set.n_outputs;
+    const double width = (double)kc_panel_width((kc_dtype)h->dtype);
+    const double n_panels = (double)kc_ceil_div(h->n, (size_t)width);
+    double bytes = (double)sizeof *h + 32.0 * (double)online->n_problems + 24 * outputs +
+                   n * (32 + 8 * outputs * (h->is_averaged ? 2 : 1)) +
+                   28.0 * (double)h->n_updates_kept + 4.0 * (double)h->n_factor +
+                   4.0 * (double)h->n_factor * ((double)h->n_factor + 1);
+
+    if (!h->is_given)
+        bytes += n_panels * KC_PANEL_BYTES;
+    if (!h->is_given && h->is_sparse)
+        bytes += (h->n > 0 ? 8 * (n + 1) : 0) +
+                 (4 + (double)kc_dtype_bytes((kc_dtype)h->dtype)) * (double)h->nnz;
+    else if (!h->is_given)
+        bytes += n_panels * (double)h->n_cols * KC_PANEL_BYTES;
+    return bytes;
+}
+
+/* Empty arrays of the right sizes. */
+static kc_status make_room(kc_context *ctx, const header *h, kc_online *online, kc_error *err)
+{
+    kc_active *set = &online->set;
+
+    KC_TRY(kc_active_reserve(ctx, set, h->n, h->nnz, err));
+    KC_TRY(kc_ballots_reserve(ctx, &online->ballots, h->n_updates_kept, err));
+    if (h->n_factor > 0)
+        KC_TRY(kc_projection_reserve(ctx, &online->projection, h->n_factor + 1, err));
+    set->n = h->n;
+    set->points.points.n = h->is_given ? 0 : h->n;
+    online->ballots.n = h->n_updates_kept;
+    online->projection.n = h->n_factor;
+    set->n_arrived = h->n_arrived;
+    online->n_seen = h->n_seen;
+    online->n_updates = h->n_updates;
+    return KC_OK;
+}
+
+static bool are_rows(const kc_packed *p, size_t nnz)
+{
+    if (p->indptr[0] != 0 || p->indptr[p->n] != (int64_t)nnz)
+        return false;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->indptr[i + 1] < p->indptr[i])
+            return false;
+    return true;
+}
+
+/* Columns ascend within a row and stay below d. */
+static bool are_columns(kc_packed *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        int32_t last = -1;
+
+        for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++) {
+            if (p->cols[k] <= last || (size_t)p->cols[k] >= p->d)
+                return false;
+            last = p->cols[k];
+        }
+        p->max_row_nnz = kc_max(p->max_row_nnz, (size_t)(p->indptr[i + 1] - p->indptr[i]));
+    }
+    return true;
+}
+
+static bool are_updates(const kc_online *online)
+{
+    const int64_t n = (int64_t)online->set.n, n_outputs = (int64_t)online->set.n_outputs;
+
+    for (size_t u = 0; u < online->ballots.n; u++) {
+        const kc_perceptron_update *update = &online->ballots.updates[u];
+
+        if (update->sample < 0 || update->sample >= n || update->raised < 0 ||
+            update->raised >= n_outputs || update->lowered < -1 || update->lowered >= n_outputs)
+            return false;
+    }
+    return true;
+}
+
+/* Every place stands once. */
+static bool are_places(const kc_projection *p)
+{
+    for (size_t r = 0; r < p->n; r++) {
+        if (p->place_of[r] < 0 || (size_t)p->place_of[r] >= p->n)
+            return false;
+        for (size_t other = 0; other < r; other++)
+            if (p->place_of[other] == p->place_of[r])
+                return false;
+    }
+    return true;
+}
+
+static bool are_ids(const kc_active *set)
+{
+    for (size_t i = 0; i < set->n && set->kernel == NULL; i++)
+        if (set->ids[i] < 0 || set->ids[i] >= (int64_t)set->n_cols)
+            return false;
+    return true;
+}
+
+static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes, kc_online *online,
+                             kc_error *err)
+{
+    kc_packed *p = &online->set.points.points;
+    tape t = {.from = bytes, .at = sizeof *h};
+
+    if (estimate_bytes(h, online) != (double)h->n_bytes)
+        return fail(err, "wrong length");
+    KC_TRY(make_room(ctx, h, online, err));
+    pass_indptr(online, &t);
+    if (p->is_sparse && p->n > 0 && !are_rows(p, h->nnz))
+        return fail(err, "wrong rows");
+    walk(online, &t);
+    if ((p->is_sparse && !are_columns(p)) || !are_updates(online) ||
+        !are_places(&online->projection) || !are_ids(&online->set))
+        return fail(err, "an index that points nowhere");
+    return KC_OK;
+}
+
+kc_status kc_online_read(kc_context *ctx, const kc_kernel *kernel, const void *bytes,
+                         size_t n_bytes, kc_online **out, kc_error *err)
+{
+    header h;
+    kc_online *online;
+    kc_status status;
+
+    if (n_bytes < sizeof h)
+        return fail(err, "too few");
+    memcpy(&h, bytes, sizeof h);
+    KC_TRY(check_header(&h, kernel, n_bytes, err));
+    const kc_online_config config = {
+        .kernel = kernel,
+        .dtype = (kc_dtype)h.dtype,
+        .n_cols = (int64_t)h.n_cols,
+        .is_sparse = h.is_sparse,
+        .n_classes = h.n_classes,
+        .is_direct = h.is_direct,
+        .has_intercept = h.has_offset,
+        .is_averaged = h.is_averaged,
+        .is_voted = h.is_voted,
+        .strategy = h.strategy,
+        .budget = (int64_t)h.budget,
+    };
+    KC_TRY(kc_online_make(ctx, &config, &online, err));
+    status = (h.is_sparse != 0) == online->set.points.points.is_sparse
+                 ? read_arrays(ctx, &h, bytes, online, err)
+                 : fail(err, "wrong storage");
+    if (status != KC_OK) {
+        kc_online_free(ctx, online);
+        return status;
+    }
+    *out = online;
+    return KC_OK;
+}
