@@ -55,15 +55,14 @@ class Entry:
     def library(self) -> str:
         return self.worker.library
 
-    @property
-    def seconds(self) -> float | None:
-        """Return the fastest fit."""
-        return self.fit.best(self.threads) if self.fit.seconds else None
+    def seconds(self, threads: int, n_rows: int | None = None) -> float | None:
+        """Return the fastest fit, or prediction of n_rows rows, for a table of so many threads.
 
-    def predict_seconds(self, n_rows: int) -> float | None:
-        """Return the fastest prediction of n_rows rows."""
-        times = self.predict.get(n_rows)
-        return times.best(self.threads) if times is not None and times.seconds else None
+        A library that has one thread only stands in every table: beside two threads of others it
+        is the clock that counts, for all.
+        """
+        times = self.fit if n_rows is None else self.predict.get(n_rows)
+        return times.best(threads) if times is not None and times.seconds else None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -102,7 +101,7 @@ class CaseResult:
         names = {entry.variant for entry in self.entries if entry.library == library}
         found = [entry for name in names if (entry := self.find(name, threads)) is not None]
         order = {"ok": 0, "capped": 1, "failed": 2}
-        found.sort(key=lambda e: (order[e.state], e.is_valid is False, e.seconds or 0.0))
+        found.sort(key=lambda e: (order[e.state], e.is_valid is False, e.seconds(threads) or 0.0))
         return found[0] if found else None
 
     def as_json(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def best_seconds(case: dict[str, Any], library: str, threads: int) -> float | No
         if not is_usable or entry["is_valid"] is False or entry["fit"] is None:
             continue
         best = entry["fit"]["min"]
-        if entry["threads"] == 1:
+        if threads == 1:
             best = min(best, entry["fit"]["min_cpu"])
         if entry["threads"] <= threads:
             kept = found.get(entry["variant"], (0, 0.0))

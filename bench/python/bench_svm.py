@@ -93,14 +93,14 @@ class Run:
 # ---- Cells ------------------------------------------------------------------------------------
 
 
-def time_cell(entry: Entry | None, seconds: float | None = None) -> str:
+def time_cell(entry: Entry | None, threads: int) -> str:
     """Return milliseconds with the marks of what they are worth."""
     if entry is None or entry.state == "failed":
         return "-" if entry is None else "failed"
     if entry.state == "capped":
         return f">{figure(1e3 * cap_of(entry))}"
     mark = "!" if entry.is_valid is False else ""
-    return milliseconds(entry.seconds if seconds is None else seconds) + mark
+    return milliseconds(entry.seconds(threads)) + mark
 
 
 def cap_of(entry: Entry) -> float:
@@ -108,16 +108,18 @@ def cap_of(entry: Entry) -> float:
     return float(entry.note.rpartition("more than ")[2].split()[0])
 
 
-def fit_ratio(peer: Entry | None, ours: Entry | None) -> tuple[float | None, str]:
+def fit_ratio(peer: Entry | None, ours: Entry | None, threads: int) -> tuple[float | None, str]:
     """Return how many times as long the peer's fit took (None: does not count), and its cell."""
-    if peer is None or ours is None or not ours.seconds or ours.is_valid is False:
+    mine = None if ours is None or ours.is_valid is False else ours.seconds(threads)
+    if peer is None or mine is None:
         return None, "-"
     if peer.state == "capped":
-        bound = cap_of(peer) / ours.seconds
+        bound = cap_of(peer) / mine
         return bound, f">{figure(bound)}"
-    if peer.state == "failed" or not peer.seconds:
+    theirs = peer.seconds(threads)
+    if peer.state == "failed" or theirs is None:
         return None, "failed"
-    ratio = peer.seconds / ours.seconds
+    ratio = theirs / mine
     return (None, f"{figure(ratio)}!") if peer.is_valid is False else (ratio, figure(ratio))
 
 
@@ -137,13 +139,13 @@ def fit_table(run: Run, results: list[CaseResult], threads: int) -> tuple[str, d
         n_sv = ours.verdict.n_sv if ours is not None and ours.verdict is not None else None
         row = [result.case.name, f"{result.n} x {result.d}", str(n_sv or "-")]
         for variant in variants_of(run, run.subject, results):
-            row.append(time_cell(result.find(variant, threads)))
+            row.append(time_cell(result.find(variant, threads), threads))
         for peer in run.peers:
             entry = result.best(peer, threads)
-            ratio, cell = fit_ratio(entry, ours)
+            ratio, cell = fit_ratio(entry, ours, threads)
             if ratio is not None:
                 ratios[peer][result.case.name] = ratio
-            row += [time_cell(entry), cell]
+            row += [time_cell(entry, threads), cell]
         rows.append(row)
     subject = variants_of(run, run.subject, results)
     means = ["geometric mean", "", "", *[""] * len(subject)]
@@ -194,7 +196,7 @@ def fastest_predict(result: CaseResult, library: str, threads: int) -> float | N
         for entry in found
         if entry is not None
         and entry.is_valid is not False
-        and (seconds := entry.predict_seconds(ALL_ROWS)) is not None
+        and (seconds := entry.seconds(threads, ALL_ROWS)) is not None
     ]
     return min(times, default=None)
 
@@ -281,18 +283,12 @@ def show_limits(run: Run, results: list[CaseResult]) -> None:
     rows, far = [], []
     for result in results:
         ours = result.best(run.subject, run.max_threads)
-        if ours is None or ours.seconds is None or ours.verdict is None:
+        seconds = None if ours is None else ours.seconds(run.max_threads)
+        if seconds is None or ours is None or ours.verdict is None:
             continue
         limit = limit_seconds(run, result, ours.verdict.n_sv, run.max_threads)
-        ratio = ours.seconds / limit
-        rows.append(
-            [
-                result.case.name,
-                milliseconds(ours.seconds),
-                milliseconds(limit),
-                figure(ratio),
-            ]
-        )
+        ratio = seconds / limit
+        rows.append([result.case.name, milliseconds(seconds), milliseconds(limit), figure(ratio)])
         if 10000 <= result.n <= 30000 and result.d >= 20 and result.case.problem.C <= 10:
             far.append((ratio, result.case.name))
     if rows:
@@ -312,11 +308,11 @@ def run_scaling(run: Run) -> None:
         same = [result for result in results if result.case.problem.C == C]
         for library in [run.subject, *run.peers]:
             points = [
-                (result.n, entry.seconds)
+                (result.n, seconds)
                 for result in same
                 if (entry := result.best(library, run.max_threads)) is not None
                 and entry.state == "ok"
-                and entry.seconds
+                and (seconds := entry.seconds(run.max_threads)) is not None
             ]
             if len(points) < 2:
                 continue
@@ -349,7 +345,7 @@ def run_latency(run: Run) -> None:
         row = [result.case.name.removeprefix("latency "), *percentiles(ours, None)]
         for peer in run.peers:
             entry = result.best(peer, 1)
-            ratio, cell = fit_ratio(entry, ours)
+            ratio, cell = fit_ratio(entry, ours, 1)
             row += [*percentiles(entry, None)[:1], cell]
             if peer == "sklearn" and ratio is not None and 50 <= result.n <= 200:
                 ratios[result.case.name] = ratio
@@ -406,8 +402,8 @@ def show_small_predictions(run: Run, results: list[CaseResult]) -> None:
 
 
 def predict_ratio(peer: Entry | None, ours: Entry, n_rows: int) -> float | None:
-    theirs = None if peer is None else peer.predict_seconds(n_rows)
-    mine = ours.predict_seconds(n_rows)
+    theirs = None if peer is None else peer.seconds(1, n_rows)
+    mine = ours.seconds(1, n_rows)
     return None if theirs is None or mine is None else theirs / mine
 
 
