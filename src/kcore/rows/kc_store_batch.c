@@ -47,6 +47,7 @@ typedef struct batch {
     batch_row *rows;
     size_t n;
     int32_t *computed; /* points of the computed rows, in order */
+    kc_packed taken;   /* the same points side by side; empty: they are read where they are */
     size_t *n_before;  /* computed rows before row i; n + 1 entries */
     const double *delta;
     const double *grad; /* NULL: fill the slots only */
@@ -92,9 +93,11 @@ static void compute_panel(batch *b, const strip *s, size_t first, size_t last, c
                           void *kernel_space)
 {
     size_t skip = s->begin % COL_STEP;
+    bool is_taken = b->taken.n > 0;
     kc_block block = {
-        .x = b->store->points,
-        .rows = b->computed + b->n_before[first],
+        .x = is_taken ? &b->taken : b->store->points,
+        .rows = is_taken ? NULL : b->computed + b->n_before[first],
+        .row_begin = b->n_before[first],
         .n_rows = b->n_before[last] - b->n_before[first],
         .z = b->store->points,
         .col_begin = s->begin - skip,
@@ -190,6 +193,17 @@ static bool take_workspace(kc_call *call, batch *b, size_t n_chunks)
     return b->workspace != NULL;
 }
 
+/* Rows from all over the points cost a cache line per feature each time they are laid out for the
+ * kernel; side by side, they share the lines. */
+static kc_status take_points(kc_call *call, batch *b, size_t n_chunks)
+{
+    const kc_store *store = b->store;
+
+    if (store->given != NULL || store->points->is_sparse || n_chunks <= 1 || b->n_before[b->n] < 2)
+        return KC_OK;
+    return kc_packed_take(call, store->points, b->computed, b->n_before[b->n], &b->taken);
+}
+
 /* All rows over all strips, in passes of so many rows that a chunk stays within CHUNK_WORK. */
 static kc_status run_batch(kc_call *call, batch *b)
 {
@@ -203,11 +217,14 @@ static kc_status run_batch(kc_call *call, batch *b)
     size_t n_chunks = plan_strips(call, b);
     if (!take_workspace(call, b, n_chunks))
         status = kc_fail_nomem(call->err);
+    if (status == KC_OK)
+        status = take_points(call, b, n_chunks);
     size_t pass = kc_max(CHUNK_WORK / b->strip_cols / store->entry_work, b->panel_rows);
     for (b->begin = 0; status == KC_OK && b->begin < b->n; b->begin = b->end) {
         b->end = kc_min(b->begin + pass / b->panel_rows * b->panel_rows, b->n);
         status = kc_parallel_for(call, n_chunks, run_strip, b);
     }
+    kc_packed_free(call->ctx, &b->taken);
     call->n_threads = n_threads;
     return status == KC_OK && atomic_load(&b->has_overflowed) ? kc_store_fail_overflow(call)
                                                               : status;
