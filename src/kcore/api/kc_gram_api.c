@@ -2,6 +2,14 @@
 #include "data/kc_points.h"
 #include "kernel/kc_gram.h"
 
+static kc_status check_input(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
+                             kc_error *err)
+{
+    if (kernel == NULL || x == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL", kernel == NULL ? "kernel" : "x");
+    return kc_kernel_check(kernel, x, z, err);
+}
+
 static kc_status check_output(const kc_points *z, kc_dtype out_dtype, const void *out,
                               int64_t out_ld, kc_error *err)
 {
@@ -37,7 +45,7 @@ kc_status kc_gram(kc_context *ctx, const kc_run *run, const kc_kernel *kernel, c
     const kc_points *columns = z != NULL ? z : x;
     kc_call call;
 
-    KC_TRY(kc_kernel_check(kernel, x, columns, err));
+    KC_TRY(check_input(kernel, x, columns, err));
     KC_TRY(check_output(columns, out_dtype, out, out_ld, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "gram", err));
     return kc_call_end(&call,
@@ -51,7 +59,7 @@ kc_status kc_diag(kc_context *ctx, const kc_run *run, const kc_kernel *kernel, c
     kc_call call;
     kc_status status;
 
-    KC_TRY(kc_kernel_check(kernel, x, x, err));
+    KC_TRY(check_input(kernel, x, x, err));
     KC_TRY(check_output(x, out_dtype, out, INT64_MAX, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "diag", err));
     status = kc_packed_create(&call, x, out_dtype, &packed);
