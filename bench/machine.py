@@ -105,6 +105,12 @@ def load() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
+def is_quiet() -> bool:
+    """Whether times on several threads mean something: our own work, and hardly any other."""
+    busy = load()
+    return busy is None or busy <= len(os.sched_getaffinity(0)) + 1
+
+
 def describe() -> dict[str, Any]:
     """Return everything that a reader of a result needs to know of its making."""
     import kcore

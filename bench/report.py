@@ -20,6 +20,7 @@ class Goal:
     limit: float
     unit: str = "x"
     at_least: bool = True
+    is_judged: bool = True  # False: the machine was too busy to tell
 
     @property
     def is_met(self) -> bool:
@@ -27,6 +28,8 @@ class Goal:
 
     @property
     def mark(self) -> str:
+        if not self.is_judged:
+            return "busy"
         return "met" if self.is_met else "MISSED"
 
     def cells(self) -> list[str]:
@@ -46,7 +49,16 @@ class Goal:
             "unit": self.unit,
             "at_least": self.at_least,
             "is_met": self.is_met,
+            "is_judged": self.is_judged,
         }
+
+
+def count_goals(goals: Sequence[Goal]) -> str:
+    """Return how many goals were met, and how many could not be judged."""
+    judged = [goal for goal in goals if goal.is_judged]
+    text = f"{sum(goal.is_met for goal in judged)} of {len(judged)} goals met"
+    busy = len(goals) - len(judged)
+    return f"{text}; the machine was too busy to judge {busy}" if busy else text
 
 
 def figure(value: float | None, digits: int = 3) -> str:

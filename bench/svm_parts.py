@@ -13,6 +13,7 @@ import numpy as np
 import problems
 import programs
 from contest import CaseResult, tell
+from machine import is_quiet
 from report import Goal, figure, milliseconds
 from svm_run import (
     ALL_ROWS,
@@ -71,10 +72,10 @@ def add_ratio_goals(
         return
     found = geometric_mean(list(ratios.values()))
     assert found is not None
-    run.goals.append(Goal(f"{what}, mean", found, mean))
+    run.goals.append(Goal(f"{what}, mean", found, mean, is_judged=is_quiet()))
     if least is not None:
         name = min(ratios, key=lambda key: ratios[key])
-        run.goals.append(Goal(f"{what}, least ({name})", ratios[name], least))
+        run.goals.append(Goal(f"{what}, least ({name})", ratios[name], least, is_judged=is_quiet()))
 
 
 def run_grid(run: Run) -> None:
@@ -126,7 +127,9 @@ def show_limits(run: Run, results: list[CaseResult]) -> None:
         print("\n" + run.table(head, rows))
     if far:
         ratio, name = max(far)
-        run.goals.append(Goal(f"time / limit, most ({name})", ratio, 3, at_least=False))
+        run.goals.append(
+            Goal(f"time / limit, most ({name})", ratio, 3, at_least=False, is_judged=is_quiet())
+        )
 
 
 def run_scaling(run: Run) -> None:

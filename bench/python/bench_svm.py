@@ -25,7 +25,7 @@ import problems
 import programs
 import svm_parts
 from contest import Settings, run_case
-from report import default_path, markdown_table, text_table, write_json
+from report import count_goals, default_path, markdown_table, text_table, write_json
 from svm_run import ALL_ROWS, Run, thread_counts
 from workers import open_workers
 
@@ -144,7 +144,7 @@ def main() -> None:
         worker.stop()
     if run.goals:
         print("\n" + run.table(["goal", "found", "asked", ""], [g.cells() for g in run.goals]))
-        print(f"\n{sum(goal.is_met for goal in run.goals)} of {len(run.goals)} goals met")
+        print(f"\n{count_goals(run.goals)}")
     if run.skipped:
         print(f"\nout of time, not run: {', '.join(run.skipped)}")
     print("\nmilliseconds, fastest of interleaved repeats; ! objective worse than the best by more")
