@@ -88,8 +88,6 @@ cdef double moment(
     cdef int64_t step = x.col_stride // size
     cdef double total = 0.0, row, zero = mean * mean if is_square else 0.0
     cdef const char *values = <const char *>x.values
-    if x.storage == KC_DENSE and weights == NULL and x.row_stride == x.n_cols * size and step == 1:
-        return row_moment(x.dtype, values, 1, x.n_rows * x.n_cols, is_square, mean)
     for i in range(x.n_rows):
         if x.storage == KC_DENSE:
             row = row_moment(x.dtype, values + i * x.row_stride, step, x.n_cols, is_square, mean)
@@ -113,7 +111,10 @@ cdef double row_moment(
 cdef double sum_entries(
     const real *x, int64_t step, int64_t n, bint is_square, double mean,
 ) noexcept nogil:
-    """Sum in eight places, so that an addition need not wait for the one before it."""
+    """Sum in eight places, so that an addition need not wait for the one before it.
+
+    The order is the same for every step: results do not depend on the layout of memory.
+    """
     cdef double sums[8]
     cdef double value
     cdef int64_t i = 0
@@ -131,7 +132,7 @@ cdef double sum_entries(
             i += 8
     while i < n:
         value = <double>x[i * step] - mean
-        sums[0] += value * value if is_square else value
+        sums[i % 8] += value * value if is_square else value
         i += 1
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + (
         (sums[4] + sums[5]) + (sums[6] + sums[7]))

@@ -42,7 +42,7 @@ class FitReport:
     Attributes
     ----------
     stop : str
-        Why the solver ended: ``'converged'``, ``'max_iter'``, ``'time'``, ``'stalled'``.
+        Why the solver ended: ``'converged'``, ``'max_iter'``, ``'time_limit'``, ``'stalled'``.
     tol : float
         The largest violation that counts as converged.
     primal, dual, gap : float

@@ -210,7 +210,7 @@ class SVM(KernelEstimator):
     def _warn(self, report: FitReport) -> None:
         advice = {
             "max_iter": "Raise max_iter, scale the features, or take a smaller C.",
-            "time": "Raise time_limit.",
+            "time_limit": "Raise time_limit.",
             "stalled": "Rounding allows no further step: scale the features, take a smaller C, "
             "or precision='float64'.",
         }

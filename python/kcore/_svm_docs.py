@@ -53,7 +53,8 @@ _DOCS = {
         n_jobs : int, optional
             Threads of `fit` and `predict`; -1 for all usable CPUs. Results do not depend on it.
         time_limit : float, optional
-            Seconds after which `fit` ends with what it has, and a warning.
+            Seconds after which `fit` ends with what it has, and a warning; with a
+            `TimeoutError` where it has nothing yet.
         callback : function, optional
             Called with a `Progress` about every 20 ms while `fit` runs. An exception that it
             raises ends the fit and leaves the estimator as it was.

@@ -1,0 +1,273 @@
+"""Fits end: at a tolerance, a limit, a signal; and say so. Cases without end elsewhere are here."""
+
+import contextlib
+import os
+import signal
+import statistics
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from conftest import assert_same_bits
+from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from kcore.exceptions import ConvergenceWarning, NotSeparableError
+from kcore.svm import Progress
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Noise with a large C: seconds of steps."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 10))
+    return X, rng.integers(0, 2, 5000)
+
+
+HARD = {"C": 1e5, "gamma": 0.05, "tol": 1e-6}
+
+
+# ---- Limits
+
+
+def test_too_few_steps_give_a_warning_and_a_usable_model(rng):
+    X = rng.standard_normal((200, 3))
+    y = rng.integers(0, 2, 200)
+    model = SVC(max_iter=5)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter.*duality gap.*Raise max_iter") as caught:
+        model.fit(X, y)
+    report = model.fit_report_
+    assert f"{report.gap:.3g}" in str(caught[0].message)
+    assert f"tol {report.tol:g}" in str(caught[0].message)
+    assert (model.fit_status_, report.stop, report.converged) == (1, "max_iter", False)
+    assert report.violation >= report.tol
+    assert model.predict(X).shape == (200,)
+    assert SVC().fit(X, y).fit_status_ == 0
+
+
+@pytest.mark.parametrize("machine", [SVC, NuSVC, SVR, NuSVR])
+def test_a_time_limit_ends_a_fit_with_what_it_has(machine, hard):
+    X, y = hard
+    model = machine(time_limit=0.2, gamma=0.05, tol=1e-9)
+    if hasattr(model, "C"):
+        model.C = 1e5
+    start = time.perf_counter()
+    if machine is NuSVC:  # its start has many coefficients, and so takes time
+        model.time_limit = 1.0
+        X, y = X[:3000], y[:3000]
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(X, y)
+    assert time.perf_counter() - start < 4
+    assert model.fit_report_.stop == "time_limit"
+    assert np.isfinite(model.dual_coef_).all()
+    model.predict(X[:10])
+
+
+def test_a_callback_is_told_how_far_the_fit_has_come(hard):
+    X, y = hard
+    seen = []
+    with pytest.warns(ConvergenceWarning):
+        SVC(**HARD, callback=seen.append, time_limit=0.5).fit(X, y)
+    assert len(seen) >= 5
+    assert all(type(one) is Progress for one in seen)
+    assert [one.seconds for one in seen] == sorted(one.seconds for one in seen)
+    assert seen[-1].n_iter > 0
+    gaps = np.diff([one.seconds for one in seen])
+    assert np.median(gaps) < 0.1
+
+
+def test_what_a_callback_raises_ends_the_fit_and_changes_nothing(hard):
+    X, y = hard
+    model = SVC().fit(X[:50], y[:50])
+    before = model.dual_coef_
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(progress):
+        raise EnoughError(progress.phase)
+
+    model.set_params(**HARD, callback=stop)
+    with pytest.raises(EnoughError):
+        model.fit(X, y)
+    assert model.dual_coef_ is before
+    assert model.shape_fit_ == (50, 10)
+
+
+# ---- Signals
+
+
+def seconds_to_stop(call, after):
+    """Send this process SIGINT `after` seconds into the call; return how long it still ran."""
+    sent = []
+
+    def interrupt():
+        time.sleep(after)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    waited = time.perf_counter() - sent[0]
+    thread.join()
+    return waited
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_stops_a_fit_and_leaves_the_estimator_as_it_was(n_jobs, hard):
+    X, y = hard
+    model = SVC(n_jobs=n_jobs).fit(X[:100], y[:100])
+    before = model.decision_function(X[:20])
+    expected = SVC().fit(X[:300], y[:300]).dual_coef_
+    model.set_params(**HARD)
+    waited = []
+    for after in (0.03, 0.1, 0.25, 0.4, 0.6):
+        waited.append(seconds_to_stop(lambda: model.fit(X, y), after))
+        assert_same_bits(model.decision_function(X[:20]), before)
+    assert_same_bits(SVC(n_jobs=n_jobs).fit(X[:300], y[:300]).dual_coef_, expected)
+    # The median, since a busy machine may leave any one thread waiting for its turn.
+    assert statistics.median(waited) <= 0.150
+    assert max(waited) <= 2
+
+
+def test_ctrl_c_stops_a_prediction(hard):
+    X, y = hard
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(C=1.0, gamma=1.0, max_iter=3000).fit(X, y)
+    Z = np.random.default_rng(1).standard_normal((300_000, 10))
+    waited = [seconds_to_stop(lambda: model.predict(Z), after) for after in (0.05, 0.1, 0.2)]
+    assert statistics.median(waited) <= 0.150
+
+
+def test_ctrl_c_reaches_the_main_thread_while_others_fit(hard):
+    X, y = hard
+    with ThreadPoolExecutor(1) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = pool.submit(SVC(**HARD, time_limit=1.0).fit, X, y)
+        assert seconds_to_stop(lambda: SVC(**HARD).fit(X, y), 0.2) <= 1
+        assert other.result().fit_report_.stop == "time_limit"
+
+
+@pytest.mark.timeout(20)
+def test_a_limit_that_leaves_no_time_at_all_is_an_error(hard):
+    X, y = hard
+    model = OneClassSVM(time_limit=1e-6)
+    with pytest.raises(TimeoutError, match="time_limit"):
+        model.fit(X, y)
+    assert not hasattr(model, "dual_coef_")
+
+
+# ---- Known to run for ever elsewhere
+
+
+def quietly(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+@pytest.mark.timeout(20)
+def test_six_samples_and_a_poly_kernel_of_large_values():
+    X = np.array([
+        [0.0, 3.0], [0.0, 3.0], [1.0, 1.0], [2.0, 2.0], [3.0, 0.0], [4.0, 7.0],
+    ]) * 1e3  # fmt: skip
+    y = [0, 1, 0, 1, 0, 1]
+    for degree in (3, 5, 7):
+        for nu in (0.1, 0.5, 0.9):
+            model = NuSVC(kernel="poly", degree=degree, nu=nu, gamma=1.0, max_iter=1_000_000)
+            # The first sample is in both classes: where its weight alone makes up a hull, the
+            # hulls overlap.
+            with contextlib.suppress(ValueError):
+                assert np.isfinite(quietly(model, X, y).dual_coef_).all()
+
+
+@pytest.mark.timeout(20)
+def test_kernel_values_that_overflow_are_refused_before_the_solver_runs(rng):
+    X = rng.standard_normal((50, 3)) * 1e60
+    with pytest.raises(ValueError, match=r"finite|overflow"):
+        SVC(kernel="poly", degree=7, gamma=4178.0).fit(X, rng.integers(0, 2, 50))
+    X = rng.standard_normal((50, 3)) * 100
+    model = quietly(SVC(kernel="poly", degree=7, gamma=4178.0, max_iter=20_000), X, X[:, 0] > 0)
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.timeout(60)
+def test_indefinite_kernels_end():
+    statuses = set()
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(5, 120))
+        y = rng.integers(0, 2, n)
+        y[:2] = [0, 1]
+        C = float(10 ** rng.uniform(-2, 6))
+        kind = seed % 3
+        if kind == 0:
+            K = rng.standard_normal((n, n))
+            X, kernel = K + K.T, {"kernel": "precomputed"}
+        elif kind == 1:
+            X, kernel = rng.standard_normal((n, 4)), {"kernel": "sigmoid", "gamma": 1.0}
+        else:
+            X = rng.standard_normal((n, 4))
+            kernel = {"kernel": "poly", "degree": 3, "gamma": 1e4, "coef0": -5.0}
+        model = quietly(SVC(C=C, max_iter=100_000, **kernel), X, y)
+        assert np.isfinite(model.dual_coef_).all()
+        assert np.isfinite(model.intercept_).all()
+        assert abs(model.dual_coef_.sum()) <= 1e-9 * C * n
+        assert (abs(model.dual_coef_) <= C).all()
+        statuses.add(model.fit_report_.stop)
+    assert statuses <= {"converged", "stalled", "max_iter"}
+    assert "converged" in statuses
+
+
+@pytest.mark.timeout(30)
+def test_one_feature_of_very_different_sizes(rng):
+    X = np.concatenate([rng.standard_normal((40, 1)), [[1e8], [-1e8]]])
+    y = rng.integers(0, 2, 42)
+    y[-2:] = [0, 1]
+    model = quietly(SVC(kernel="linear", C=1e3, max_iter=200_000), X, y)
+    assert np.isfinite(model.dual_coef_).all()
+
+
+# ---- Hard margins
+
+
+def test_separable_classes_have_a_hard_margin(rng):
+    y = np.repeat([0, 1], 40)
+    X = rng.standard_normal((80, 2))
+    X[:, 0] += 8 * y
+    model = SVC(kernel="linear", C=np.inf, tol=1e-6).fit(X, y)
+    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    assert margins.min() == pytest.approx(1, abs=1e-5)
+    w = model.coef_[0]
+    assert model.margin_ == pytest.approx(1 / np.linalg.norm(w), rel=1e-9)
+    soft = SVC(kernel="linear", C=1e6, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.coef_, soft.coef_, rtol=1e-4)
+    report = model.fit_report_
+    assert report.converged
+    assert abs(report.gap) <= 1e-5 * report.primal
+
+
+def test_two_points_have_the_margin_between_them():
+    model = SVC(kernel="linear", C=np.inf).fit([[0.0, 0.0], [3.0, 4.0]], [0, 1])
+    assert model.margin_ == pytest.approx(2.5)
+    np.testing.assert_allclose(model.coef_, [[6 / 25, 8 / 25]])
+    np.testing.assert_allclose(model.intercept_, [-1])
+
+
+def test_classes_that_cannot_be_separated_are_told_so(rng):
+    X = rng.standard_normal((60, 2))
+    y = rng.integers(0, 2, 60)
+    with pytest.raises(NotSeparableError, match="separate"):
+        SVC(kernel="linear", C=np.inf).fit(X, y)
+    assert issubclass(NotSeparableError, ValueError)
+    # In the feature space of a Gaussian, all different samples can be separated.
+    model = SVC(C=np.inf, gamma=5.0).fit(X, y)
+    assert model.score(X, y) == 1
+    # But not the same sample in two classes.
+    with pytest.raises(NotSeparableError):
+        SVC(C=np.inf, gamma=5.0).fit(np.concatenate([X, X[:1]]), np.append(y, 1 - y[0]))
