@@ -99,13 +99,13 @@ static void rbf_problems_of_all_forms_reach_the_optimum(void)
 
 static void matrices_of_low_rank_reach_the_optimum(void)
 {
-    compare_with_reference(REF_LINEAR, KC_F64, 20);
-    compare_with_reference(REF_LINEAR, KC_F32, 10);
+    compare_with_reference(REF_LINEAR, KC_F64, 8);
+    compare_with_reference(REF_LINEAR, KC_F32, 6);
 }
 
 static void duplicated_points_reach_the_optimum(void)
 {
-    compare_with_reference(REF_DUPLICATES, KC_F64, 20);
+    compare_with_reference(REF_DUPLICATES, KC_F64, 12);
     compare_with_reference(REF_DUPLICATES, KC_F32, 10);
 }
 
@@ -254,12 +254,14 @@ static void hulls_that_meet_are_said_to_have_no_hard_margin(void)
     drop(&r);
 }
 
+/* Stops at the first step it hears of: before that, the call may be asked too. */
 static int stop_at_once(void *data, const kc_progress *progress)
 {
     int *n_asked = data;
 
+    if (progress->n_iter == 0)
+        return 0;
     ++*n_asked;
-    CHECK(progress->n_iter > 0);
     CHECK(isfinite(progress->objective) && isfinite(progress->violation));
     return 1;
 }
