@@ -30,6 +30,7 @@ class Run:
     max_threads: int
     seconds: float  # for the whole; no further case is begun after them
     table: Callable[..., str]
+    names: list[str] = field(default_factory=list)  # cases with these in their name; none: all
     deadline: float = float("inf")  # of the part at hand
     results: list[CaseResult] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -54,6 +55,8 @@ class Run:
         found = []
         for plain in cases:
             case = problems.with_cache(plain, self.cache_size)
+            if self.names and not any(name in case.name for name in self.names):
+                continue
             if time.monotonic() > self.deadline:
                 self.skipped.append(case.name)
                 continue

@@ -77,6 +77,7 @@ def options() -> argparse.Namespace:
     size.add_argument("--full", action="store_true", help="all sizes; hours")
     parser.add_argument("--data", help="folder of real data (else KCORE_DATA)")
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=GROUPS, help="parts to run")
+    parser.add_argument("--cases", nargs="+", default=[], help="only those named so, or in part")
     parser.add_argument("--libraries", nargs="+", default=baselines.LIBRARIES)
     parser.add_argument("--subject", default="kcore", help="the library to judge (kcore)")
     parser.add_argument("--threads", type=int, default=2, help="the most threads to use (2)")
@@ -111,6 +112,7 @@ def start(args: argparse.Namespace) -> tuple[Run, dict[str, str]]:
         max_threads=args.threads,
         seconds=SECONDS[mode] if args.seconds is None else args.seconds,
         table=markdown_table if args.markdown else text_table,
+        names=args.cases,
     )
     return run, missing
 
