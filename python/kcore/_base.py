@@ -400,8 +400,7 @@ def as_targets(y: Any, n_samples: int) -> NDArray[np.float64]:
     else:
         targets = _as_floats(_column(y), "y")
     _check_length(targets, "y", n_samples)
-    # A sum is finite where all terms are, unless it overflows: then look at each.
-    if not np.isfinite(np.add.reduce(targets)) and not np.isfinite(targets).all():
+    if not np.isfinite(targets).all():
         _refuse_non_finite(targets, "y")
     return targets
 

@@ -139,7 +139,14 @@ def call_kernel(kernel: Callable[[Any, Any], Any], x: Points, z: Points) -> NDAr
             f"the function given as kernel returned shape {values.shape} for samples of shape "
             f"{x.shape} and {z.shape}; it must return {(x.shape[0], z.shape[0])}"
         )
-    return np.ascontiguousarray(values, dtype=np.float64)
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"the function given as kernel returned {values[i, j]} for row {i} of its first "
+            f"argument and row {j} of its second"
+        )
+    return values
 
 
 def take_rows(points: Points, rows: NDArray[np.int32]) -> Points:

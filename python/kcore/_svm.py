@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
 from kcore._base import (
+    ClassifierMixin,
     Fitted,
+    RegressorMixin,
     as_labels,
     as_samples,
     as_targets,
@@ -158,10 +160,15 @@ class SVM(KernelEstimator):
         classes: NDArray[Any] | None = None,
         targets: NDArray[np.float64] | None = None,
         weights: NDArray[np.float64] | None = None,
+        bounds: NDArray[np.float64] | None = None,
         init: Any = None,
         box: Box,
     ) -> Self:
-        """Call the core and keep what it gives; the last step of every fit."""
+        """Call the core and keep what it gives; the last step of every fit.
+
+        `weights` are those of the samples, `bounds` those times the weights of classes, where they
+        differ: repeating a sample changes the variance of the features, weighting a class does not.
+        """
         names = feature_names(X)
         n_samples = points.shape[0]
         n_classes = 0 if classes is None else len(classes)
@@ -186,7 +193,7 @@ class SVM(KernelEstimator):
             codes,
             n_classes,
             targets,
-            weights,
+            weights if bounds is None else bounds,
             self._start(init, n_samples, n_rows, classes),
             n_rows,
             self._n_threads(),
@@ -426,7 +433,7 @@ def _as_start(init: Any, n_samples: int, n_rows: int) -> NDArray[np.float64]:
 # ---- Classifiers
 
 
-class Classifier(SVM):
+class Classifier(ClassifierMixin, SVM):
     """What SVC and NuSVC share."""
 
     class_weight: dict[Any, float] | str | None
@@ -450,10 +457,18 @@ class Classifier(SVM):
                 "The number of classes has to be greater than one; got 1 class: "
                 f"{classes.tolist()[0]!r}"
             )
+        bounds = None
         if self.class_weight is not None:
-            weights = class_weights(self.class_weight, classes, codes, weights)
+            bounds = class_weights(self.class_weight, classes, codes, weights)
         return self._solve(
-            X, points, codes=codes, classes=classes, weights=weights, init=init, box=box
+            X,
+            points,
+            codes=codes,
+            classes=classes,
+            weights=weights,
+            bounds=bounds,
+            init=init,
+            box=box,
         )
 
     def decision_function(self, X: ArrayLike | Any) -> NDArray[np.float64]:
@@ -504,10 +519,10 @@ class Classifier(SVM):
             Their weights in the mean.
         """
         predicted = self.predict(X)
-        is_right = predicted == np.asarray(y).reshape(-1)
-        if np.shape(is_right) != predicted.shape:
+        labels = np.asarray(y).reshape(-1)
+        if labels.shape != predicted.shape:
             raise ValueError(f"X has {len(predicted)} rows, y has shape {np.shape(y)}")
-        return float(np.average(is_right, weights=sample_weight))
+        return float(np.average(predicted == labels, weights=sample_weight))
 
     def _by_class(self) -> bool:
         shape = self.decision_function_shape
@@ -555,7 +570,7 @@ def _without_weightless(
 # ---- Regressors
 
 
-class Regressor(SVM):
+class Regressor(RegressorMixin, SVM):
     """What SVR and NuSVR share."""
 
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:

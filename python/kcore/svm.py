@@ -30,14 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import (
-    ClassifierMixin,
-    OutlierMixin,
-    RegressorMixin,
-    as_samples,
-    as_weights,
-    fitted,
-)
+from kcore._base import OutlierMixin, as_samples, as_weights, fitted
 from kcore._kernelized import KernelLike
 from kcore._report import FitReport, Progress
 from kcore._svm import SVM, Box, Classifier, Regressor
@@ -47,7 +40,7 @@ __all__ = ["SVC", "SVR", "FitReport", "NuSVC", "NuSVR", "OneClassSVM", "Progress
 
 
 @documented
-class SVC(ClassifierMixin, Classifier):
+class SVC(Classifier):
     """Support vector classification with soft margin, or hard margin where C is infinite.
 
     Solves, for each pair of classes, to the tolerance of the optimality conditions,
@@ -157,7 +150,7 @@ class SVC(ClassifierMixin, Classifier):
 
 
 @documented
-class NuSVC(ClassifierMixin, Classifier):
+class NuSVC(Classifier):
     """Support vector classification with nu in place of C.
 
     Parameters
@@ -258,7 +251,7 @@ class NuSVC(ClassifierMixin, Classifier):
 
 
 @documented
-class SVR(RegressorMixin, Regressor):
+class SVR(Regressor):
     """Support vector regression: errors below epsilon are free.
 
     Solves, to the tolerance of the optimality conditions,
@@ -362,7 +355,7 @@ class SVR(RegressorMixin, Regressor):
 
 
 @documented
-class NuSVR(RegressorMixin, Regressor):
+class NuSVR(Regressor):
     """Support vector regression with nu in place of epsilon.
 
     Parameters
