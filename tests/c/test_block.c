@@ -316,6 +316,176 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
     free_sample(&classes);
 }
 
+/* ---- Other ends ---------------------------------------------------------------------------- */
+
+static void indefinite_matrices_end_at_a_stationary_point(void)
+{
+    kc_rng rng = kc_rng_seed(7);
+
+    for (int round = 0; round < 40; round++) {
+        ref_problem p = ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_INDEFINITE,
+                                           2 + kc_rng_below(&rng, 200), 100, false);
+        kc_dual dual = ref_dual(&p, 1e-3);
+        dual.method = KC_METHOD_BLOCK;
+        result r = solve_given(&p, dual, KC_F64);
+        check_solution(&p, &r, 1e-3);
+        drop(&r);
+        ref_free(&p);
+    }
+}
+
+/* Tiny values make easy problems, huge ones are as hard as a huge C: those must only end well. */
+static void values_of_any_size_are_solved_or_end(void)
+{
+    static const double scales[] = {1e-100, 1e-20, 1e-8, 1e8, 1e20, 1e100};
+    kc_rng rng = kc_rng_seed(12);
+
+    for (int k = 0; k < 6; k++)
+        for (int form = 0; form < REF_FORMS; form++)
+            for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_BLOCK; method++) {
+                ref_problem p = ref_random_problem(&rng, (ref_form)form, REF_RBF, 50, 1, false);
+                for (size_t i = 0; i < p.n * p.n; i++)
+                    p.k[i] *= scales[k];
+                kc_dual dual = ref_dual(&p, 1e-3);
+                dual.method = (kc_method)method;
+                dual.max_iter = 100000;
+                result r = solve_given(&p, dual, KC_F64);
+                ref_audit audit = ref_check(&p, &r.solution);
+                CHECK(r.status == KC_OK);
+                CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
+                CHECK(isfinite(r.solution.intercept[0]) && isfinite(r.solution.dual));
+                if (scales[k] < 1) {
+                    CHECK(r.solution.stop == KC_STOP_CONVERGED);
+                    CHECK(audit.violation < 1e-3);
+                }
+                drop(&r);
+                ref_free(&p);
+            }
+}
+
+static void max_iter_is_kept_to_the_step(void)
+{
+    kc_rng rng = kc_rng_seed(13);
+    ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, 300, 100, false);
+    kc_dual dual = ref_dual(&p, 1e-6);
+    dual.method = KC_METHOD_BLOCK;
+    dual.max_iter = 123;
+    result r = solve_given(&p, dual, KC_F64);
+    ref_audit audit = ref_check(&p, &r.solution);
+
+    CHECK(r.solution.stop == KC_STOP_MAX_ITER);
+    CHECK(r.solution.n_iter == 123);
+    CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
+    CHECK(audit.off_grad < 1e-9);
+    drop(&r);
+    ref_free(&p);
+}
+
+typedef struct patience {
+    int64_t n_iter; /* until it has heard of so many steps */
+    int n_asked;
+} patience;
+
+static int lose_patience(void *data, const kc_progress *progress)
+{
+    patience *p = data;
+
+    p->n_asked++;
+    return progress->n_iter >= p->n_iter;
+}
+
+/* Wherever it is stopped, what is left is feasible and has its own gradient. */
+static void a_stopped_block_leaves_the_solution_before_it(void)
+{
+    kc_rng rng = kc_rng_seed(14);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 1500, 1e5, false);
+    kc_dual dual = ref_dual(&p, 1e-9);
+    dual.method = KC_METHOD_BLOCK;
+
+    for (int64_t n_iter = 1; n_iter < 2000000; n_iter *= 100) {
+        patience patient = {.n_iter = n_iter};
+        kc_run run = {
+            .struct_size = sizeof run, .on_progress = lose_patience, .progress_data = &patient};
+        kc_solution s = {.beta = malloc(p.n * sizeof(double)),
+                         .grad = malloc(p.n * sizeof(double))};
+        kc_store *store = NULL;
+        kc_call call;
+        REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
+        REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
+        CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
+        CHECK(s.stop == KC_STOP_CALLER || s.stop == KC_STOP_CONVERGED);
+        ref_audit audit = ref_check(&p, &s);
+        CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
+        CHECK(audit.off_grad < 1e-12 * (1 + audit.beta_weight));
+        kc_store_free(ctx, store);
+        CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+        free(s.beta);
+        free(s.grad);
+    }
+    ref_free(&p);
+}
+
+static void a_time_limit_ends_the_fit(void)
+{
+    kc_rng rng = kc_rng_seed(15);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 1500, 1e6, false);
+    kc_dual dual = ref_dual(&p, 1e-12);
+    kc_run run = {.struct_size = sizeof run, .time_limit = 0.05};
+    kc_solution s = {.beta = malloc(p.n * sizeof(double)), .grad = malloc(p.n * sizeof(double))};
+    kc_store *store = NULL;
+    kc_call call;
+
+    dual.method = KC_METHOD_BLOCK;
+    REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
+    REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
+    CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
+    CHECK(s.stop == KC_STOP_TIME);
+    kc_store_free(ctx, store);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    free(s.beta);
+    free(s.grad);
+    ref_free(&p);
+}
+
+/* Labels by a hyperplane with a gap, or flipped near it. */
+static void hard_margins_are_found_or_refused(void)
+{
+    enum { COUNT = 400, DIM = 3 };
+    kc_rng rng = kc_rng_seed(16);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_LINEAR, COUNT, 1, false);
+    double x[COUNT][DIM];
+
+    for (int is_separable = 0; is_separable < 2; is_separable++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            for (size_t k = 0; k < DIM; k++)
+                x[i][k] = 2 * kc_rng_uniform(&rng) - 1;
+            bool is_positive = x[i][0] > 0;
+            x[i][0] += (is_separable ? 0.2 : -0.2) * (is_positive ? 1 : -1);
+            p.t[i] = is_positive ? 1 : -1;
+            p.lo[i] = is_positive ? 0 : -INFINITY;
+            p.hi[i] = is_positive ? INFINITY : 0;
+        }
+        for (size_t i = 0; i < COUNT; i++)
+            for (size_t j = 0; j < COUNT; j++)
+                p.k[i * COUNT + j] = x[i][0] * x[j][0] + x[i][1] * x[j][1] + x[i][2] * x[j][2];
+        for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_BLOCK; method++) {
+            kc_dual dual = ref_dual(&p, 1e-4);
+            dual.method = (kc_method)method;
+            result r = solve_given(&p, dual, KC_F64);
+            CHECK(r.status == KC_OK);
+            CHECK(r.solution.stop == (is_separable ? KC_STOP_CONVERGED : KC_STOP_UNBOUNDED));
+            if (is_separable) {
+                CHECK_NEAR(r.solution.primal, r.solution.dual, 1e-3 * r.solution.dual);
+                CHECK(r.solution.gap >= -1e-9);
+                /* Half the gap is at least 0.2, and w no longer than needed for that. */
+                CHECK(r.solution.dual > 0 && r.solution.dual <= 0.5 / (0.2 * 0.2) + 1e-3);
+            }
+            drop(&r);
+        }
+    }
+    ref_free(&p);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -324,6 +494,12 @@ int main(void)
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
     RUN(blocks_agree_with_pairs_on_computed_rows);
+    RUN(indefinite_matrices_end_at_a_stationary_point);
+    RUN(values_of_any_size_are_solved_or_end);
+    RUN(max_iter_is_kept_to_the_step);
+    RUN(a_stopped_block_leaves_the_solution_before_it);
+    RUN(a_time_limit_ends_the_fit);
+    RUN(hard_margins_are_found_or_refused);
     kc_context_free(ctx);
     return kc_test_end();
 }
