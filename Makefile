@@ -154,7 +154,7 @@ clang-format:
 	$(call step,clang-format --dry-run -Werror $(c_files))
 
 ruff:
-	$(call step,ruff check --quiet && ruff format --check --quiet)
+	$(call step,ruff check --no-cache --quiet && ruff format --no-cache --check --quiet)
 
 cython-lint:
 	$(call step,cython-lint python)

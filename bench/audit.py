@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
 from problems import Problem
 
 # Variables this close to a bound, relative to the box, count as being there.

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from audit import Audit, Solution, audit
 from problems import Case, Samples, samples_of
 from timing import Times
 from workers import CappedError, FailedError, Timing, Worker
-
-from audit import Audit, Solution, audit
 
 # A result is invalid if its objective is worse than the best by more than this part of it ...
 WORSE = 1e-5

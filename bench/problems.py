@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
+
+import datasets
 
 
 @dataclass(frozen=True)

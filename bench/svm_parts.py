@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
+
+import datasets
 import problems
 import programs
 from contest import CaseResult, tell

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import problems
 from contest import CaseResult, Entry, Settings, run_case
 from report import Goal, figure, milliseconds

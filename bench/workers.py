@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from problems import Case, Problem, Samples, samples_of
 
 LOAD_SECONDS = 300.0  # for making or reading samples, start of the process included

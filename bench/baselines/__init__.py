@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from problems import Problem
 
 from audit import Solution
+from problems import Problem
 
 LIBRARIES = ["kcore", "sklearn", "sklearnex", "libsvm", "thundersvm"]
 

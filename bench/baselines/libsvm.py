@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from audit import Solution
 from libsvm import svmutil
-from problems import Problem
 
+from audit import Solution
 from baselines import Baseline
+from problems import Problem
 
 TASKS = {"svc": 0, "nu_svc": 1, "one_class": 2, "svr": 3, "nu_svr": 4}
 KERNELS = {"linear": 0, "poly": 1, "rbf": 2}

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from problems import Problem
 from sklearnex import svm
 
 from baselines import Estimators
+from problems import Problem
 
 CLASSES = {"svc": svm.SVC, "nu_svc": svm.NuSVC, "svr": svm.SVR, "nu_svr": svm.NuSVR}
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import thundersvm
-from problems import Problem
 
 from audit import Solution
 from baselines import Estimators
+from problems import Problem
 
 CLASSES = {
     "svc": thundersvm.SVC,

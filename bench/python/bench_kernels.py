@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import datasets
 import machine
 import programs
+from kcore.kernels import RBF, Kernel, Linear, Polynomial
 from report import (
     Goal,
     count_goals,
@@ -34,8 +35,6 @@ from report import (
     write_json,
 )
 from timing import Times, interleave
-
-from kcore.kernels import RBF, Kernel, Linear, Polynomial
 
 C_PROGRAMS = ["bench_ops", "bench_exp", "bench_kernel"]
 KERNELS = ["rbf", "poly", "linear"]

@@ -10,7 +10,7 @@
 #include "rows/kc_store.h"
 
 #define N 700 /* two strips, the second one not full */
-#define D 20 /* features enough for rows to be worth keeping */
+#define D 20  /* features enough for rows to be worth keeping */
 
 /* Points, their whole matrix, and a store over them. */
 typedef struct world {
