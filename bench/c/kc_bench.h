@@ -5,14 +5,16 @@
  *   return bench_run("exp", cases, n_cases);
  *
  * Rounds go over all cases in turn, so that a disturbance of the machine meets them alike; the
- * fastest round is the figure, the median shows how far the others were from it.  Output is JSON
- * lines: one for the program, one for each case, named bench_<stem>/<case>/<dtype>/<isa>. */
+ * fastest round is the figure, the median shows how far the others were from it.  Time is that of
+ * the CPU in this thread: what else the machine does is not counted.  Output is JSON lines: one for
+ * the program, one for each case, named bench_<stem>/<case>/<dtype>/<isa>. */
 #ifndef KC_BENCH_H
 #define KC_BENCH_H
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/kc_clock.h"
 #include "base/kc_rng.h"
@@ -35,39 +37,48 @@ typedef struct bench_case {
     double flops;   /* of one run, where they can be counted; else 0 */
     /* Filled by bench_run. */
     size_t n_runs; /* in one round */
-    double seconds[BENCH_ROUNDS], ticks[BENCH_ROUNDS];
+    double seconds[BENCH_ROUNDS];
 } bench_case;
 
-/* The time-stamp counter, 0 where there is none: constant rate, not core cycles. */
-static inline double bench_ticks(void)
+static inline double bench_cpu_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Ticks of the time-stamp counter per second, 0 where there is none: a constant rate, not that of
+ * the core. */
+static inline double bench_tick_rate(void)
 {
 #if defined(__x86_64__)
-    return (double)__rdtsc();
+    const double start = kc_clock();
+    const uint64_t first = __rdtsc();
+
+    while (kc_clock() < start + 0.02)
+        continue;
+    return (double)(__rdtsc() - first) / (kc_clock() - start);
 #else
     return 0;
 #endif
 }
 
-static inline void bench_round(bench_case *bench, double *seconds, double *ticks)
+static inline double bench_round(bench_case *bench)
 {
-    const double start = kc_clock(), start_ticks = bench_ticks();
+    const double start = bench_cpu_seconds();
 
     for (size_t i = 0; i < bench->n_runs; i++)
         bench->run(bench->data);
-    *ticks = (bench_ticks() - start_ticks) / (double)bench->n_runs;
-    *seconds = (kc_clock() - start) / (double)bench->n_runs;
+    return (bench_cpu_seconds() - start) / (double)bench->n_runs;
 }
 
 /* As many runs as fill a round; also warms up. */
 static inline void bench_calibrate(bench_case *bench)
 {
-    double seconds = 0, ticks;
-
-    for (bench->n_runs = 1; bench->n_runs < ((size_t)1 << 30); bench->n_runs *= 2) {
-        bench_round(bench, &seconds, &ticks);
-        if (seconds * (double)bench->n_runs >= BENCH_ROUND_SECONDS)
+    for (bench->n_runs = 1; bench->n_runs < ((size_t)1 << 30); bench->n_runs *= 2)
+        if (bench_round(bench) * (double)bench->n_runs >= BENCH_ROUND_SECONDS)
             return;
-    }
 }
 
 static inline int bench_compare(const void *a, const void *b)
@@ -77,18 +88,17 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static inline void bench_print(const char *stem, bench_case *bench)
+static inline void bench_print(const char *stem, bench_case *bench, double tick_rate)
 {
-    double *seconds = bench->seconds, *ticks = bench->ticks;
+    double *seconds = bench->seconds;
 
     qsort(seconds, BENCH_ROUNDS, sizeof *seconds, bench_compare);
-    qsort(ticks, BENCH_ROUNDS, sizeof *ticks, bench_compare);
     printf("{\"name\": \"bench_%s/%s/%s/%s\", \"entries\": %.0f, \"ns_per_entry\": %.4f, "
            "\"median_ns_per_entry\": %.4f",
            stem, bench->name, bench->dtype, bench->isa, bench->entries,
            1e9 * seconds[0] / bench->entries, 1e9 * seconds[BENCH_ROUNDS / 2] / bench->entries);
-    if (ticks[0] > 0)
-        printf(", \"ticks_per_entry\": %.3f", ticks[0] / bench->entries);
+    if (tick_rate > 0)
+        printf(", \"ticks_per_entry\": %.3f", tick_rate * seconds[0] / bench->entries);
     if (bench->flops > 0)
         printf(", \"gflops\": %.2f", 1e-9 * bench->flops / seconds[0]);
     printf("}\n");
@@ -96,6 +106,8 @@ static inline void bench_print(const char *stem, bench_case *bench)
 
 static inline int bench_run(const char *stem, bench_case *cases, size_t n_cases)
 {
+    const double tick_rate = bench_tick_rate();
+
     printf("{\"program\": \"bench_%s\", \"version\": \"%s\", \"compiler\": \"%s\", "
            "\"rounds\": %d, \"statistic\": \"min\"}\n",
            stem, kc_version(), __VERSION__, BENCH_ROUNDS);
@@ -103,9 +115,9 @@ static inline int bench_run(const char *stem, bench_case *cases, size_t n_cases)
         bench_calibrate(&cases[c]);
     for (size_t round = 0; round < BENCH_ROUNDS; round++)
         for (size_t c = 0; c < n_cases; c++)
-            bench_round(&cases[c], &cases[c].seconds[round], &cases[c].ticks[round]);
+            cases[c].seconds[round] = bench_round(&cases[c]);
     for (size_t c = 0; c < n_cases; c++)
-        bench_print(stem, &cases[c]);
+        bench_print(stem, &cases[c], tick_rate);
     return 0;
 }
 
