@@ -1,4 +1,4 @@
-"""What kcore does, on data made up here: a Gram matrix to look at, and a table of times.
+"""What kcore does, on data made up here: machines that learn XOR and spirals, kernels, times.
 
 Run by ``make demo``; needs nothing but kcore.
 """
@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import kcore
+from kcore import SVC, OneClassSVM
 from kcore.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
 
@@ -25,12 +26,55 @@ def best_time(call: Callable[[], object], seconds: float = 0.3) -> float:
     return best
 
 
+def show_xor() -> None:
+    """Print how a line fails on XOR, how a Gaussian does not, and the certificate of its fit."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same sign", "different")
+    test = rng.uniform(-1, 1, (2000, 2))
+    truth = np.where(test[:, 0] * test[:, 1] > 0, "same sign", "different")
+
+    line = SVC(kernel="linear", C=10).fit(X, y)
+    model = SVC(kernel="rbf", C=10).fit(X, y)
+    print("XOR: is the sign of both coordinates the same?  Part of 2000 new points told rightly:\n")
+    print(f"    linear kernel    {line.score(test, truth):6.1%}  (a guess)")
+    print(f"    Gaussian kernel  {model.score(test, truth):6.1%}, margin {model.margin_:.4f}")
+    print("\nThe certificate of the second fit: no solution is better by more than the gap.\n")
+    print_indented(repr(model.fit_report_))
+
+
+def show_spirals(n: int = 600) -> None:
+    """Draw the regions of three spirals, and what a one-class machine calls inside of one."""
+    rng = np.random.default_rng(1)
+    angle = np.sqrt(rng.uniform(0.02, 1, n)) * 3 * np.pi
+    label = np.arange(n) % 3
+    turn = angle + label * 2 * np.pi / 3
+    X = angle[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
+    X += 0.25 * rng.normal(size=X.shape)
+    model = SVC(gamma=0.5, C=10).fit(X, label)
+    inside = OneClassSVM(gamma=0.5, nu=0.1).fit(X)
+    x, y = np.linspace(-10, 10, 61), np.linspace(-10, 10, 29)
+    grid = np.array([(a, b) for b in y[::-1] for a in x])
+    letters = np.array(list("abc"))[model.predict(grid)]
+    letters[inside.predict(grid) < 0] = " "
+    print(f"\nThree spirals from {n} points, drawn where a one-class machine sees samples:\n")
+    print_indented("\n".join("".join(row) for row in letters.reshape(len(y), len(x))))
+    report = model.fit_report_
+    print(f"\n    {report.n_support} support vectors, {report.n_iter} steps for 3 pairs of classes")
+    print(f"    in {1e3 * report.seconds:.1f} ms, gap {report.relative_gap:.1e} of the objective")
+
+
+def print_indented(text: str) -> None:
+    for line in text.splitlines():
+        print(f"    {line}")
+
+
 def show_gram() -> None:
     """Print a Gram matrix whose structure shows: two clusters, two blocks."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 0.4, (3, 2)), rng.normal(2, 0.4, (3, 2))])
     kernel = RBF(gamma=0.5)
-    print(f"Two clusters of three points; {kernel}(X) shows them as two blocks:\n")
+    print(f"\nTwo clusters of three points; {kernel}(X) shows them as two blocks:\n")
     for row in kernel(X):
         print("   ", " ".join(f"{value:6.3f}" for value in row))
 
@@ -70,5 +114,7 @@ def show_times(n: int = 2000, d: int = 50) -> None:
 
 if __name__ == "__main__":
     print(f"kcore {kcore.__version__}, instruction set {kcore.isa_name()}\n")
+    show_xor()
+    show_spirals()
     show_gram()
     show_times()

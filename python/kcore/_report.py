@@ -132,13 +132,20 @@ class FitReport:
             f"{self.n_bounded} coefficients at the bound, |w| = {self.norm:.6g}",
             f"  work       {self.n_iter} steps in {self.n_outer or 1} working sets, "
             f"{self.values_computed} kernel values ({self.precision})",
-            f"  rows       {self.rows_computed} computed, {self.rows_hit} found "
-            f"({self.hit_rate:.1%}), {self.rows_evicted} evicted; "
-            f"cache {_bytes(self.cache_bytes_used)} of {_bytes(self.cache_bytes_allowed)}",
+            f"  rows       {self._rows()}",
             f"  memory     {_bytes(self.peak_bytes)} at the peak",
             f"  time       pack {_seconds(self.seconds_pack)}, "
             f"solve {_seconds(self.seconds_solve)}, model {_seconds(self.seconds_model)}",
         ]
+
+    def _rows(self) -> str:
+        if not self.rows_computed and not self.rows_hit:
+            return "none: the whole kernel matrix was in memory"
+        return (
+            f"{self.rows_computed} computed, {self.rows_hit} found ({self.hit_rate:.1%}), "
+            f"{self.rows_evicted} evicted; "
+            f"cache {_bytes(self.cache_bytes_used)} of {_bytes(self.cache_bytes_allowed)}"
+        )
 
 
 def make_report(

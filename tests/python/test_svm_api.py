@@ -500,7 +500,7 @@ def test_the_report_is_readable_and_complete(rng):
     text = repr(report)
     for words in [
         "converged in", "largest violation", "< tol 0.001", "primal", "dual", "gap",
-        "support vectors of 300 samples", "rows", "cache", "memory", "time", "problem",
+        "support vectors of 300 samples", "whole kernel matrix", "memory", "time", "problem",
     ]:  # fmt: skip
         assert words in text
     assert text.count("\n") >= 9
@@ -518,6 +518,8 @@ def test_the_report_tells_of_the_cache(rng):
     y = (X[:, 0] + 0.5 * rng.standard_normal(1500) > 0).astype(int)
     all_rows = SVC(C=10).fit(X, y).fit_report_
     few_rows = SVC(C=10, cache_size=0.5).fit(X, y).fit_report_
+    assert "found" in repr(few_rows)
+    assert " of 512 KiB" in repr(few_rows)
     assert few_rows.cache_bytes_allowed <= 0.5 * 2**20
     assert few_rows.cache_bytes_used <= few_rows.cache_bytes_allowed
     assert few_rows.rows_computed >= all_rows.rows_computed
