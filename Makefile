@@ -114,8 +114,8 @@ build/sanitize/build.ninja: | .venv/has-build
 build/thread/build.ninja: | .venv/has-build
 	@meson setup build/thread $(c_options) --buildtype=debugoptimized -Db_sanitize=thread > /dev/null
 
-test_steps := c-sanitize python c-release layers sizes symbols clang-format ruff cython-lint mypy \
-	stubtest
+test_steps := c-sanitize python c-release layers lists sizes symbols clang-format ruff cython-lint \
+	mypy stubtest
 slow_steps := c-thread python-slow
 .PHONY: test test-slow $(test_steps) $(slow_steps)
 
@@ -144,7 +144,7 @@ python: .venv/has-kcore
 python-slow: .venv/has-kcore
 	$(call step,pytest -q -m slow --timeout=1800,'$$p')
 
-layers sizes:
+layers lists sizes:
 	$(call step,python tests/style/check_$@.py)
 
 symbols: c-release .venv/has-kcore
