@@ -1,22 +1,31 @@
-/* A Gram matrix is cut into chunks of 96 rows by a strip of columns of about the same work each;
- * the cut depends on the sizes alone.  For K(x, x), a chunk starts at the diagonal and copies what
- * lies beyond its own rows to the other side while it is still in the cache. */
+/* A Gram matrix is cut into chunks of some rows by a strip of columns, of about the same work each;
+ * the cut depends on the kernel and the sizes alone.  For K(x, x), a chunk starts at the diagonal
+ * and copies what lies beyond its own rows to the other side while it is still in the cache. */
 #include "kernel/kc_gram.h"
 
 #include "base/kc_thread.h"
 #include "data/kc_points.h"
 #include "kernel/kc_kernel_impl.h"
 
-/* A multiple of the row tile, the lane groups and the panels. */
+/* Rows of a chunk: multiples of the row tile and the panels; the first also of the lane groups. */
 #define CHUNK_ROWS ((size_t)96)
+#define FEW_ROWS ((size_t)48)
 
-/* Multiply-adds of one chunk: about two milliseconds. */
+/* Multiply-adds of one chunk: about two milliseconds.  Entries so costly that CHUNK_ROWS by
+ * MIN_COLS of them are more than MAX_WORK are dealt in smaller chunks, though rows are then
+ * gathered more often than is best: a call must not wait long for one of them when it is stopped.
+ */
 #define CHUNK_WORK ((size_t)32 << 20)
+#define MAX_WORK ((size_t)128 << 20)
 #define MIN_COLS ((size_t)64)
 #define MAX_COLS ((size_t)4096)
+#define FEW_COLS ((size_t)16)
 
-/* exp and the like, in multiply-adds: what an entry costs beyond its products. */
-#define ENTRY_WORK ((size_t)16)
+/* What a node costs an entry beyond its products, in multiply-adds: exp and the like. */
+#define NODE_WORK ((size_t)16)
+
+/* A visit to a nonzero, in multiply-adds of dense points. */
+#define SPARSE_WORK ((size_t)4)
 
 /* Below this much work, waking a thread costs more than it brings. */
 #define PARALLEL_WORK ((size_t)1 << 20)
@@ -25,7 +34,7 @@ typedef struct gram_job {
     const kc_kernel *kernel;
     const kc_packed *x, *z;
     bool is_symmetric;
-    size_t strip_cols, n_strips;
+    size_t chunk_rows, strip_cols, n_strips;
     void *out;
     size_t ld;
     char *workspace; /* of all workers, one after the other */
@@ -37,12 +46,40 @@ typedef struct gram_job {
 #define NONE SIZE_MAX
 #define NO_ENTRY (SIZE_MAX - 1)
 
-/* Mean work per entry, in multiply-adds. */
-static size_t entry_work(const kc_packed *z)
+static size_t leaf_work(const kc_kernel_node *leaf, const kc_packed *x, const kc_packed *z)
 {
-    const size_t products = z->is_sparse ? (size_t)z->indptr[z->n] / z->n * 4 : z->d;
+    size_t visits;
 
-    return products + ENTRY_WORK;
+    if (!z->is_sparse)
+        return z->d;
+    visits = (size_t)z->indptr[z->n] / z->n;
+    if (leaf->op == KC_LAPLACIAN) /* what only x has counts, too */
+        visits += kc_csr_places(x);
+    return SPARSE_WORK * visits;
+}
+
+/* Mean work per entry, in multiply-adds. */
+static size_t entry_work(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z)
+{
+    size_t work = 0;
+
+    for (size_t i = 0; i < kernel->n_nodes; i++) {
+        work += NODE_WORK;
+        if (kc_is_leaf(kernel->nodes[i].op))
+            work += leaf_work(&kernel->nodes[i], x, z);
+    }
+    return work;
+}
+
+static void choose_chunk(gram_job *job, size_t work)
+{
+    const size_t cols = CHUNK_WORK / CHUNK_ROWS / work / MIN_COLS * MIN_COLS;
+
+    job->chunk_rows = CHUNK_ROWS * MIN_COLS > MAX_WORK / work ? FEW_ROWS : CHUNK_ROWS;
+    job->strip_cols = kc_max(MIN_COLS, kc_min(MAX_COLS, cols));
+    while (job->strip_cols > FEW_COLS && job->chunk_rows * job->strip_cols > MAX_WORK / work)
+        job->strip_cols /= 2;
+    job->n_strips = kc_ceil_div(job->z->n, job->strip_cols);
 }
 
 static void mirror(const gram_job *job, const kc_block *block)
@@ -77,14 +114,14 @@ static void note_overflow(gram_job *job, const kc_block *block)
 static void fill_chunk(void *data, size_t chunk, int32_t worker)
 {
     gram_job *job = data;
-    const size_t row_begin = chunk / job->n_strips * CHUNK_ROWS;
+    const size_t row_begin = chunk / job->n_strips * job->chunk_rows;
     const size_t strip_begin = chunk % job->n_strips * job->strip_cols;
     const size_t strip_end = kc_min(strip_begin + job->strip_cols, job->z->n);
     const size_t col_begin = job->is_symmetric ? kc_max(strip_begin, row_begin) : strip_begin;
     kc_block block = {
         .x = job->x,
         .row_begin = row_begin,
-        .n_rows = kc_min(CHUNK_ROWS, job->x->n - row_begin),
+        .n_rows = kc_min(job->chunk_rows, job->x->n - row_begin),
         .z = job->z,
         .col_begin = col_begin,
         .n_cols = strip_end - kc_min(col_begin, strip_end),
@@ -120,14 +157,12 @@ static kc_status fail_overflow(const kc_call *call, const kc_packed *x, const kc
 kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *x,
                        const kc_packed *z, void *out, size_t ld)
 {
-    const size_t work = entry_work(z);
-    const size_t cols = CHUNK_WORK / CHUNK_ROWS / work / MIN_COLS * MIN_COLS;
+    const size_t work = entry_work(kernel, x, z);
     gram_job job = {
         .kernel = kernel,
         .x = x,
         .z = z,
         .is_symmetric = x == z,
-        .strip_cols = kc_max(MIN_COLS, kc_min(MAX_COLS, cols)),
         .out = out,
         .ld = ld,
         .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),
@@ -135,8 +170,8 @@ kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *
     };
     size_t n_chunks;
 
-    job.n_strips = kc_ceil_div(z->n, job.strip_cols);
-    n_chunks = kc_ceil_div(x->n, CHUNK_ROWS) * job.n_strips;
+    choose_chunk(&job, work);
+    n_chunks = kc_ceil_div(x->n, job.chunk_rows) * job.n_strips;
     if ((double)x->n * (double)z->n * (double)work < (double)PARALLEL_WORK)
         call->n_threads = 1;
     job.workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job.workspace_bytes);

@@ -36,7 +36,7 @@ static bool is_direct(const kc_packed *x)
     return !x->is_sparse || x->d * KC_LANE_BYTES <= DIRECT_BYTES;
 }
 
-static size_t most_places(const kc_packed *x)
+size_t kc_csr_places(const kc_packed *x)
 {
     size_t filled;
 
@@ -47,7 +47,7 @@ static size_t most_places(const kc_packed *x)
 
 size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z)
 {
-    const size_t places = most_places(x);
+    const size_t places = kc_csr_places(x);
 
     (void)z;
     return (places + 2) * KC_LANE_BYTES + STRIP_COLS * KC_LANE_BYTES +
@@ -57,7 +57,7 @@ size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z)
 
 static lanes lay_out(const kc_packed *x, char *workspace)
 {
-    const size_t places = most_places(x);
+    const size_t places = kc_csr_places(x);
     lanes lane = {.is_direct = is_direct(x), .width = lane_width(x->dtype)};
 
     lane.strip = workspace;

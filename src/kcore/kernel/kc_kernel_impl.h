@@ -27,7 +27,8 @@ KC_INLINE size_t kc_aligned(size_t n_bytes)
 size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z);
 void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace);
 
-/* Sparse columns: CSR rows against lanes. */
+/* Sparse columns: CSR rows against lanes, which have at most so many places for columns. */
+size_t kc_csr_places(const kc_packed *x);
 size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z);
 void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace);
 
