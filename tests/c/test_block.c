@@ -134,6 +134,7 @@ typedef struct setting {
     kc_dtype dtype;
     double epsilon;
     kc_method method;
+    bool is_linear;
     bool is_split; /* two runs: the points between are left out */
 } setting;
 
@@ -202,7 +203,7 @@ static kc_status solve_in_store(kc_call *call, const sample *s, const setting *s
 
 static result solve_computed(const sample *s, const setting *set, kc_store_counters *count)
 {
-    kc_kernel_node node = {.op = KC_RBF, .gamma = 0.5};
+    kc_kernel_node node = {.op = set->is_linear ? KC_LINEAR : KC_RBF, .gamma = 0.5};
     kc_points view = {.storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = (int64_t)s->n,
@@ -248,6 +249,7 @@ static void check_equal_bits(const sample *s, setting base)
 
     CHECK(first.status == KC_OK);
     CHECK(first.solution.stop == KC_STOP_CONVERGED);
+    CHECK((first.solution.n_outer > 0) == (base.method != KC_METHOD_PAIRS));
     for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
         setting set = base;
         set.n_threads = n_threads;
@@ -278,6 +280,18 @@ static void bits_do_not_depend_on_threads_or_cache(void)
                                         .dtype = KC_F64,
                                         .epsilon = 0.1,
                                         .method = KC_METHOD_BLOCK});
+    check_equal_bits(&classes, (setting){.n_threads = 1,
+                                         .n_cached_rows = 2,
+                                         .dtype = KC_F32,
+                                         .method = KC_METHOD_BLOCK,
+                                         .is_linear = true,
+                                         .is_split = true});
+    /* Long enough to go on by blocks, with the whole matrix and without. */
+    check_equal_bits(&values, (setting){.n_threads = 1,
+                                        .n_cached_rows = 2,
+                                        .dtype = KC_F64,
+                                        .epsilon = 0.01,
+                                        .is_linear = true});
     free_sample(&classes);
     free_sample(&values);
 }

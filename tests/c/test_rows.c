@@ -38,11 +38,36 @@ static kc_status open_store(world *w, size_t n_rows)
     return kc_store_create(&w->call, &config, &w->store);
 }
 
+/* What the worlds are made of. */
+static kc_kernel_node node = {.op = KC_RBF, .gamma = 0.2};
+static bool is_sparse; /* few of very many features */
+
+/* The same points as CSR: feature k of point i is column (7 i + 31 k) % N_COLS. */
+enum { N_COLS = 1000 };
+static kc_points sparse_view(const double *x, int32_t *indices, int32_t *indptr)
+{
+    for (int32_t i = 0; i < N; i++) {
+        indptr[i] = i * D;
+        for (int32_t k = 0; k < D; k++)
+            indices[i * D + k] = (7 * i + 31 * k) % N_COLS;
+    }
+    indptr[N] = N * D;
+    return (kc_points){.storage = KC_CSR,
+                       .dtype = KC_F64,
+                       .n_rows = N,
+                       .n_cols = N_COLS,
+                       .values = x,
+                       .indices = indices,
+                       .indptr = indptr,
+                       .index_bytes = 4,
+                       .n_values = N * D};
+}
+
 static bool open_world(world *w, const kc_context_config *config, const kc_run *run, kc_dtype dtype)
 {
-    double *x = malloc(N * D * sizeof *x);
+    static int32_t indices[N * D], indptr[N + 1];
+    static double x[N * D]; /* packed points may borrow it */
     kc_rng rng = kc_rng_seed(4);
-    kc_kernel_node node = {.op = KC_RBF, .gamma = 0.2};
     kc_points view = {.storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = N,
@@ -54,6 +79,8 @@ static bool open_world(world *w, const kc_context_config *config, const kc_run *
     *w = (world){.dtype = dtype};
     for (size_t k = 0; k < N * D; k++)
         x[k] = kc_rng_uniform(&rng);
+    if (is_sparse)
+        view = sparse_view(x, indices, indptr);
     w->gram = malloc(N * N * kc_dtype_bytes(dtype));
     w->row_bytes = kc_round_up(N * kc_dtype_bytes(dtype), KC_ALIGN);
     bool is_open = kc_context_create(config, &w->ctx, NULL) == KC_OK &&
@@ -61,8 +88,8 @@ static bool open_world(world *w, const kc_context_config *config, const kc_run *
                    kc_call_begin(&w->call, w->ctx, run, "rows", &w->err) == KC_OK &&
                    kc_packed_create(&w->call, &view, dtype, &w->points) == KC_OK &&
                    kc_gram_fill(&w->call, w->kernel, &w->points, &w->points, w->gram, N) == KC_OK;
+    CHECK(w->points.is_sparse == is_sparse);
     w->call.n_threads = run != NULL && run->n_threads != 0 ? run->n_threads : 2;
-    free(x);
     return is_open;
 }
 
@@ -253,6 +280,26 @@ static void apply_gives_the_same_bits_for_every_cache_and_thread_count(void)
     check_apply(KC_F64, &middle);
 }
 
+/* Through w: other roundings than those of the rows' own sum, but the same ones every time. */
+static void linear_rows_are_added_up_through_w(void)
+{
+    node = (kc_kernel_node){.op = KC_LINEAR};
+    check_apply(KC_F64, &all);
+    check_apply(KC_F64, &pair);
+    is_sparse = true;
+    check_apply(KC_F64, &middle);
+    check_apply(KC_F64, &pair);
+    is_sparse = false;
+    node = (kc_kernel_node){.op = KC_RBF, .gamma = 0.2};
+}
+
+static void sparse_rows_are_added_up_like_dense_ones(void)
+{
+    is_sparse = true;
+    check_apply(KC_F32, &pair);
+    is_sparse = false;
+}
+
 static void what_the_caller_keeps_stays_and_what_it_does_not_goes(void)
 {
     static moves m;
@@ -385,12 +432,12 @@ static void a_row_is_there_only_once_it_is_computed(void)
 
 static void values_that_overflow_are_an_error(void)
 {
-    const kc_kernel_node node = {.op = KC_POLYNOMIAL, .gamma = 1, .coef0 = 1, .degree = 1000};
+    const kc_kernel_node power = {.op = KC_POLYNOMIAL, .gamma = 1, .coef0 = 1, .degree = 1000};
     kc_kernel *kernel;
     world w;
 
     REQUIRE(open_world(&w, NULL, NULL, KC_F32));
-    REQUIRE(kc_kernel_create(w.ctx, &node, 1, &kernel, NULL) == KC_OK);
+    REQUIRE(kc_kernel_create(w.ctx, &power, 1, &kernel, NULL) == KC_OK);
     kc_kernel_free(w.ctx, w.kernel);
     w.kernel = kernel;
     /* The diagonal says so first. */
@@ -453,6 +500,8 @@ int main(void)
     RUN(hits_misses_and_evictions_are_counted);
     RUN(segments_are_computed_when_they_are_wanted);
     RUN(apply_gives_the_same_bits_for_every_cache_and_thread_count);
+    RUN(linear_rows_are_added_up_through_w);
+    RUN(sparse_rows_are_added_up_like_dense_ones);
     RUN(what_the_caller_keeps_stays_and_what_it_does_not_goes);
     RUN(nothing_moved_copies_the_gradient);
     RUN(gather_and_gram_are_parts_of_the_whole_matrix);

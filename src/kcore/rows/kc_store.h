@@ -87,6 +87,10 @@ size_t kc_store_row_bytes(const kc_store *store);
 /* What a value costs, in multiply-adds; 1 where the matrix is given. */
 size_t kc_store_work(const kc_store *store);
 
+/* Whether values are x.z: rows are then added up through w = sum of delta_i x_i, at the cost of one
+ * of them. */
+bool kc_store_is_linear(const kc_store *store);
+
 /* K(x, x) of every point, of the store's type; computed once, lives as long as the store. */
 const void *kc_store_diag(const kc_store *store);
 
@@ -99,7 +103,7 @@ const void *kc_store_matrix(const kc_store *store, size_t *ld);
 kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *points,
                        size_t n_rows, const void **out);
 
-/* out[i * ld + j] = K(x[points[i]], x[others[j]]); reads kept rows where that is cheaper. */
+/* out[i * ld + j] = K(x[points[i]], x[others[j]]).  others == points: half is mirrored. */
 kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
                           const int32_t *others, size_t n_cols, void *out, size_t ld);
 

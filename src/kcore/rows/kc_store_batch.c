@@ -366,21 +366,33 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
     return run_batch(call, b);
 }
 
-kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
-                         const double *grad, double *out)
+static kc_status apply_batch(kc_call *call, kc_store *store, const kc_cols *cols,
+                             const kc_moved *moved, const double *grad, double *out)
 {
-    kc_arena_point point = kc_arena_mark(call->arena);
     batch b;
     kc_status status = plan_start(call, store, cols, moved->points, moved->n, &b);
 
     b.grad = grad;
     b.out = out;
     b.delta = moved->delta;
-    if (moved->n == 0 && out != grad)
-        memcpy(out, grad, kc_cols_count(cols) * sizeof *out);
     if (status == KC_OK)
         status = apply_rows(call, &b, moved->keep);
     plan_end(&b, status == KC_OK);
+    return status;
+}
+
+kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
+                         const double *grad, double *out)
+{
+    kc_arena_point point = kc_arena_mark(call->arena);
+    kc_status status = KC_OK;
+
+    if (moved->n == 0)
+        memmove(out, grad, kc_cols_count(cols) * sizeof *out);
+    else if (kc_store_is_linear(store))
+        status = kc_store_apply_linear(call, store, cols, moved, grad, out);
+    else
+        status = apply_batch(call, store, cols, moved, grad, out);
     kc_arena_release(call->arena, point);
     return status;
 }

@@ -45,6 +45,10 @@ void kc_slot_clear(kc_store *store, int32_t slot);
 void kc_slot_add(kc_store *store, int32_t slot, const kc_cols *cols);
 bool kc_slot_has(const kc_store *store, int32_t slot, const kc_cols *cols);
 
+/* kc_store_apply for the linear kernel. */
+kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,
+                                const kc_moved *moved, const double *grad, double *out);
+
 kc_status kc_store_fail_overflow(const kc_call *call);
 
 #endif

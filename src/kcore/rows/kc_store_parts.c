@@ -76,32 +76,6 @@ static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
                                                                 : status;
 }
 
-kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
-                          const int32_t *others, size_t n_cols, void *out, size_t ld)
-{
-    kc_packed packed = {0};
-
-    if (n_rows == 0 || n_cols == 0)
-        return KC_OK;
-    if (store->given != NULL) {
-        copy_given(store, points, n_rows, others, n_cols, out, ld);
-        return KC_OK;
-    }
-    kc_arena_point point = kc_arena_mark(call->arena);
-    gathering job = {.store = store,
-                     .points = points,
-                     .n_rows = n_rows,
-                     .others = &packed,
-                     .out = out,
-                     .ld = ld};
-    kc_status status = kc_packed_take(call, store->points, others, n_cols, &packed);
-    if (status == KC_OK)
-        status = run_gathering(call, store, &job);
-    kc_packed_free(call->ctx, &packed);
-    kc_arena_release(call->arena, point);
-    return status;
-}
-
 /* Half of it is computed, half mirrored.  kc_gram_fill lowers the call's threads where there is
  * little work. */
 static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *points, void *out,
@@ -115,26 +89,44 @@ static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *poin
     return status;
 }
 
+kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                          const int32_t *others, size_t n_cols, void *out, size_t ld)
+{
+    kc_packed packed = {0};
+    gathering job = {.store = store,
+                     .points = points,
+                     .n_rows = n_rows,
+                     .others = &packed,
+                     .out = out,
+                     .ld = ld};
+
+    if (n_rows == 0 || n_cols == 0)
+        return KC_OK;
+    if (store->given != NULL) {
+        copy_given(store, points, n_rows, others, n_cols, out, ld);
+        return KC_OK;
+    }
+    kc_arena_point point = kc_arena_mark(call->arena);
+    kc_status status = kc_packed_take(call, store->points, others, n_cols, &packed);
+    if (status == KC_OK)
+        status = points == others && n_rows == n_cols ? fill_gram(call, store, &packed, out, ld)
+                                                      : run_gathering(call, store, &job);
+    kc_packed_free(call->ctx, &packed);
+    kc_arena_release(call->arena, point);
+    return status;
+}
+
 static kc_status fill_part(kc_call *call, kc_store *store, const kc_cols *cols, void *out,
                            size_t ld)
 {
     size_t n = kc_cols_count(cols);
     int32_t *points = kc_call_take(call, n, sizeof *points);
-    kc_packed packed = {0};
 
     if (points == NULL)
         return kc_fail_nomem(call->err);
     for (size_t p = 0; p < n; p++)
         points[p] = (int32_t)kc_cols_point(cols, p);
-    if (store->given != NULL) {
-        copy_given(store, points, n, points, n, out, ld);
-        return KC_OK;
-    }
-    kc_status status = kc_packed_take(call, store->points, points, n, &packed);
-    if (status == KC_OK)
-        status = fill_gram(call, store, &packed, out, ld);
-    kc_packed_free(call->ctx, &packed);
-    return status;
+    return kc_store_gather(call, store, points, n, points, n, out, ld);
 }
 
 kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, void *out, size_t ld)

@@ -28,8 +28,8 @@ typedef struct smo {
     kc_pairs pairs;
     char *copies; /* two rows, where the problem's columns are not in one run */
 
-    /* The same problem over the whole matrix, where there is one; else store and dual again. */
-    kc_store *whole; /* NULL: there is none */
+    /* The same problem over the whole matrix in the arena, where there is one. */
+    kc_store *whole;
     kc_dual whole_dual;
 } smo;
 
@@ -121,9 +121,16 @@ static kc_status take_arrays(smo *s, double *beta)
     return KC_OK;
 }
 
-static kc_store *rows_of(const smo *s)
+/* Sums over rows are to be the same whether there is a whole matrix or not. */
+static bool uses_whole(const smo *s)
 {
-    return s->whole != NULL ? s->whole : s->store;
+    return s->whole != NULL && !kc_store_is_linear(s->store);
+}
+
+static kc_status recompute(smo *s, const double *beta, double *grad)
+{
+    return uses_whole(s) ? kc_dual_gradient(s->call, s->whole, &s->whole_dual, beta, grad)
+                         : kc_dual_gradient(s->call, s->store, s->dual, beta, grad);
 }
 
 /* Through a second array, so that the gradient is whole where the call is stopped meanwhile. */
@@ -131,9 +138,7 @@ static kc_status freshen(smo *s, const double *beta)
 {
     kc_arena_point point = kc_arena_mark(s->call->arena);
     double *grad = kc_call_take(s->call, s->dual->n_points, sizeof *grad);
-    kc_status status = grad != NULL
-                           ? kc_dual_gradient(s->call, rows_of(s), &s->whole_dual, beta, grad)
-                           : kc_fail_nomem(s->call->err);
+    kc_status status = grad != NULL ? recompute(s, beta, grad) : kc_fail_nomem(s->call->err);
 
     if (status == KC_OK) {
         memcpy(s->pairs.grad, grad, s->dual->n_points * sizeof *grad);
@@ -181,8 +186,9 @@ static kc_status focus(smo *s, int64_t max_iter, kc_solution *out)
     int64_t n_steps = out->n_iter;
     int64_t n_visits = out->n_row_visits;
 
-    s->whole_dual.max_iter = max_iter - n_steps;
-    KC_TRY(kc_block_solve(s->call, rows_of(s), &s->whole_dual, out));
+    kc_dual dual = uses_whole(s) ? s->whole_dual : *s->dual;
+    dual.max_iter = max_iter - n_steps;
+    KC_TRY(kc_block_solve(s->call, uses_whole(s) ? s->whole : s->store, &dual, out));
     out->n_iter += n_steps;
     out->n_row_visits += n_visits;
     return KC_OK;

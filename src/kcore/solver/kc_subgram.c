@@ -183,23 +183,26 @@ static void spread_chunk(void *data, size_t chunk, int32_t worker)
 static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const int32_t *new_slots,
                           size_t n_new)
 {
+    size_t n = sub->n_slots;
     size_t bytes = kc_dtype_bytes(sub->dtype);
     spreading job = {.sub = sub, .new_slots = new_slots, .n_new = n_new};
-    int32_t *points = kc_call_take(call, sub->n_slots + n_new, sizeof *points);
+    int32_t *points = kc_call_take(call, n + n_new, sizeof *points);
 
+    if (points == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t s = 0; s < n; s++)
+        points[s] = (int32_t)kc_cols_point(sub->cols, (size_t)sub->position_of[s]);
+    if (n_new == n)
+        return kc_store_gather(call, store, points, n, points, n, sub->values, sub->ld);
+    for (size_t k = 0; k < n_new; k++)
+        points[n + k] = points[new_slots[k]];
     job.block_ld = kc_round_up(n_new, KC_ALIGN / bytes) + KC_ALIGN / bytes;
-    void *block = kc_call_take(call, sub->n_slots, job.block_ld * bytes);
-    if (points == NULL || block == NULL)
+    void *block = kc_call_take(call, n, job.block_ld * bytes);
+    if (block == NULL)
         return kc_fail_nomem(call->err);
     job.block = block;
-    int32_t *new_points = points + sub->n_slots;
-    for (size_t s = 0; s < sub->n_slots; s++)
-        points[s] = (int32_t)kc_cols_point(sub->cols, (size_t)sub->position_of[s]);
-    for (size_t k = 0; k < n_new; k++)
-        new_points[k] = points[new_slots[k]];
-    KC_TRY(
-        kc_store_gather(call, store, points, sub->n_slots, new_points, n_new, block, job.block_ld));
-    return kc_parallel_for(call, kc_ceil_div(sub->n_slots, CHUNK_ROWS), spread_chunk, &job);
+    KC_TRY(kc_store_gather(call, store, points, n, points + n, n_new, block, job.block_ld));
+    return kc_parallel_for(call, kc_ceil_div(n, CHUNK_ROWS), spread_chunk, &job);
 }
 
 static void clear(kc_subgram *sub)
