@@ -184,17 +184,16 @@ def encode(labels):
                 <const char *>view.buf, view.strides[0], <size_t>view.itemsize, n, first, out)
         if n_found > MOST_LABELS:
             return None
-        values = labels[[first[k] for k in range(n_found)]]
-        order = values.argsort()
-        classes = values[order]
-        if len(set(classes.tolist())) < n_found:
+        found = [labels.item(first[k]) for k in range(n_found)]
+        if len(set(found)) < n_found:
             return None
-        for k, place in enumerate(order.tolist()):
-            rank[place] = <int32_t>k
+        order = sorted(range(n_found), key=found.__getitem__)
+        for k in range(n_found):
+            rank[<int64_t>order[k]] = <int32_t>k
         with nogil:
             for k in range(n):
                 out[k] = rank[out[k]]
-        return classes, codes
+        return np.array([found[k] for k in order], labels.dtype), codes
     finally:
         PyBuffer_Release(&vcodes)
         PyBuffer_Release(&view)

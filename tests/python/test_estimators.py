@@ -1,9 +1,12 @@
 """The five machines as scikit-learn's users know estimators: its checks, pipelines, searches."""
 
 import copy
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -362,7 +365,34 @@ print("all")
     assert out == "all\n"
 
 
-# ---- Threads
+# ---- Threads and processes
+
+
+def test_a_forked_child_fits_and_predicts_the_same(data):
+    X, y = data
+    X, y = np.tile(X, (20, 1)) + np.arange(1200)[:, None] * 1e-4, np.tile(y, 20)
+    model = SVC(C=10, n_jobs=2).fit(X, y)  # uses the pool of this process
+    expected = model.decision_function(X)
+
+    def same():
+        again = SVC(C=10, n_jobs=2).fit(X, y)
+        return all((m.decision_function(X) == expected).all() for m in (model, again))
+
+    for _ in range(5):
+        with (
+            warnings.catch_warnings()
+        ):  # Python 3.12 warns of fork beside threads: that is the test.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                signal.alarm(30)  # a child that hangs dies of it
+                status = 0 if same() else 2
+            finally:
+                os._exit(status)
+        assert os.waitpid(pid, 0)[1] == 0
+    assert same()
 
 
 def test_eight_threads_predict_with_one_model(rng):

@@ -198,8 +198,17 @@ def test_kernel_values_that_overflow_are_refused_before_the_solver_runs(rng):
 
 @pytest.mark.timeout(60)
 def test_indefinite_kernels_end():
+    check_indefinite_kernels(range(150))
+
+
+@pytest.mark.slow
+def test_a_thousand_indefinite_kernels_end():
+    check_indefinite_kernels(range(1000, 2000))
+
+
+def check_indefinite_kernels(seeds):
     statuses = set()
-    for seed in range(150):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         n = int(rng.integers(5, 120))
         y = rng.integers(0, 2, n)
