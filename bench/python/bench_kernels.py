@@ -111,7 +111,7 @@ def kernel_pair(name: str, d: int) -> tuple[Kernel, Callable[..., np.ndarray]]:
     )
 
 
-def measure(case: Case, X: Any, Z: Any, seconds: float) -> Case:
+def measure(case: Case, X: Any, Z: Any, args: argparse.Namespace) -> Case:
     """Fill in the times and differences of a case.
 
     ``kcore`` and ``sklearn`` make their result; ``kcore out``, ``matmul out`` and ``kcore sym``
@@ -137,7 +137,7 @@ def measure(case: Case, X: Any, Z: Any, seconds: float) -> Case:
         scale = float(np.abs(theirs).max())
         del ours, theirs
         check_equal(case, scale)
-        case.times = interleave(contenders, seconds=seconds, min_rounds=4)
+        case.times = interleave(contenders, seconds=args.seconds, min_rounds=args.rounds)
     case.is_quiet = machine.is_quiet()
     print(f"  {case.name}", file=sys.stderr, flush=True)
     return case
@@ -164,7 +164,7 @@ def dense_cases(args: argparse.Namespace) -> Iterator[Case]:
             for kernel in kernels_of.get(d, ["rbf"]):
                 for threads in args.threads:
                     case = Case(kernel, "dense", dtype, n, d, threads)
-                    yield measure(case, A, B, args.seconds)
+                    yield measure(case, A, B, args)
 
 
 def sparse_cases(args: argparse.Namespace) -> Iterator[Case]:
@@ -183,7 +183,7 @@ def sparse_cases(args: argparse.Namespace) -> Iterator[Case]:
         for kernel in ("rbf", "linear"):
             for threads in args.threads:
                 case = Case(kernel, storage, dtype, n, X.shape[1], threads)
-                yield measure(case, A, B, args.seconds)
+                yield measure(case, A, B, args)
 
 
 def latency(seconds: float) -> Case:
@@ -281,6 +281,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--n", type=int, default=4000, help="samples on each side (4000)")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each case (1)")
+    parser.add_argument("--rounds", type=int, default=5, help="at least so many for each case (5)")
     parser.add_argument("--dims", type=int, nargs="+", default=DIMS, help="numbers of features")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers of them")
     parser.add_argument("--full", action="store_true", help="all kernels with all --dims")
