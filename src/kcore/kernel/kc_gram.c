@@ -168,17 +168,22 @@ kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *
         .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),
         .overflow = NONE,
     };
-    size_t n_chunks;
+    const int32_t n_threads = call->n_threads;
+    size_t n_chunks, place;
+    kc_status status = KC_ERR_NOMEM;
 
     choose_chunk(&job, work);
     n_chunks = kc_ceil_div(x->n, job.chunk_rows) * job.n_strips;
     if ((double)x->n * (double)z->n * (double)work < (double)PARALLEL_WORK)
-        call->n_threads = 1;
+        call->n_threads = 1; /* for this work, not for what the call does next */
     job.workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job.workspace_bytes);
+    if (job.workspace != NULL)
+        status = kc_parallel_for(call, n_chunks, fill_chunk, &job);
+    call->n_threads = n_threads;
     if (job.workspace == NULL)
         return kc_fail_nomem(call->err);
-    KC_TRY(kc_parallel_for(call, n_chunks, fill_chunk, &job));
-    size_t place = atomic_load(&job.overflow);
+    KC_TRY(status);
+    place = atomic_load(&job.overflow);
     return place == NONE ? KC_OK : fail_overflow(call, x, z, place);
 }
 
