@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import datasets
+import micro
 import problems
 import programs
 from contest import CaseResult, tell
@@ -289,6 +290,13 @@ def peak_memory(run: Run, case: problems.Case, library: str) -> Iterator[dict[st
 
 
 def run_micro(run: Run, folder: Path) -> None:
+    """Find what a kernel value and a pair step cost, here and in libsvm; then the C programs."""
+    figures = {f"kernel value, d={d}": micro.kernel_value(d) for d in (4, 20, 200, 784)}
+    figures["pair step, per variable"] = micro.pair_step()
+    run.micro = figures
+    names = ["kcore f32", "kcore f64", "libsvm"]
+    rows = [[what, *(figure(found.get(name)) for name in names)] for what, found in figures.items()]
+    print("\n" + run.table(["nanoseconds, one thread", *names], rows))
     run.programs = programs.run(C_PROGRAMS, folder)
     if run.programs:
         print("\n" + programs.table(run.programs, "inner loops and steps, one thread"))

@@ -38,6 +38,7 @@ class Run:
     memory: list[dict[str, Any]] = field(default_factory=list)
     exponents: list[dict[str, Any]] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
+    micro: dict[str, dict[str, float]] = field(default_factory=dict)  # nanoseconds
     programs: list[dict[str, Any]] = field(default_factory=list)
     seconds_per_value: dict[int, float] = field(default_factory=dict)  # by d
 

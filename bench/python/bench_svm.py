@@ -66,6 +66,7 @@ def as_json(run: Run, about: dict[str, Any], missing: dict[str, str]) -> dict[st
         "exponents": run.exponents,
         "memory": run.memory,
         "goals": [goal.as_json() for goal in run.goals],
+        "micro": run.micro,
         "programs": run.programs,
     }
 
