@@ -51,15 +51,16 @@ static void cast(const kc_active *set, bool is_joint, size_t output, int64_t unt
     size_t best = 0;
 
     if (!is_joint) {
-        c->votes[output] +=
-            (c->values[output] > 0 ? 1.0 : -1.0) * (double)(until - c->since[output]);
+        const double n_survived = (double)until - (double)c->since[output];
+
+        c->votes[output] += c->values[output] > 0 ? n_survived : -n_survived;
         c->since[output] = until;
         return;
     }
     for (size_t o = 1; o < set->n_outputs; o++)
         if (c->values[o] > c->values[best])
             best = o;
-    c->votes[best] += (double)(until - c->since[0]);
+    c->votes[best] += (double)until - (double)c->since[0];
     c->since[0] = until;
 }
 

@@ -214,33 +214,41 @@ static bool is_rbf(const kc_active *set)
     return n_nodes == 1 && nodes->op == KC_RBF;
 }
 
-/* The partner of the same sign that loses least where one of the two is kept; false: none. */
-static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *out)
+static double product_of(const kc_active *set, const double *steps, size_t place)
 {
-    const double sq_x = square_of(x->steps, set->n_outputs);
+    double dot = 0;
+
+    for (size_t o = 0; o < set->n_outputs; o++)
+        dot += steps[o] * set->coef[o * set->capacity + place];
+    return dot;
+}
+
+/* The partner of the same sign that loses least where one of the two is kept; false: none. */
+static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
+{
+    const double share = x->diag > 0 ? 1 / x->diag : 0;
     double least = INFINITY;
 
+    m->sq_x = square_of(x->steps, set->n_outputs);
+    m->dx = x->diag;
     for (size_t i = 0; i < set->n; i++) {
-        merger m = {
-            .place = i,
-            .sq_x = sq_x,
-            .sq_p = set->sq_coef[i],
-            .k = kc_number_at(x->k, i, set->dtype) + set->offset,
-            .dx = x->diag,
-            .dp = set->diag[i],
-        };
+        const double k = kc_number_at(x->k, i, set->dtype) + set->offset, dp = set->diag[i];
+        const double loss_x = m->sq_x * (x->diag - (dp > 0 ? k * k / dp : 0));
+        const double loss = fmin(loss_x, set->sq_coef[i] * (dp - k * k * share));
 
-        for (size_t o = 0; o < set->n_outputs; o++)
-            m.dot += x->steps[o] * set->coef[o * set->capacity + i];
-        if (!(m.dot > 0))
-            continue;
-        keep_one(&m);
-        if (loss_of(&m) < least) {
-            least = loss_of(&m);
-            *out = m;
+        if (loss < least && product_of(set, x->steps, i) > 0) {
+            least = loss;
+            m->place = i;
+            m->k = k;
         }
     }
-    return least < INFINITY;
+    if (least == INFINITY)
+        return false;
+    m->sq_p = set->sq_coef[m->place];
+    m->dp = set->diag[m->place];
+    m->dot = product_of(set, x->steps, m->place);
+    keep_one(m);
+    return true;
 }
 
 static size_t admit_merged(kc_online *online, const kc_newcomer *x)
@@ -249,7 +257,7 @@ static size_t admit_merged(kc_online *online, const kc_newcomer *x)
     const size_t smallest = find_smallest(set);
     double *coef = online->room;
     kc_newcomer changed = *x;
-    merger m;
+    merger m = {0};
 
     if (!find_partner(set, x, &m))
         return replace(set, smallest, x);

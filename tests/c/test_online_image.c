@@ -1,0 +1,165 @@
+/* A learner that was saved goes on to the bit; bytes that no learner wrote do no harm. */
+#include "online_case.h"
+
+static kc_context *ctx;
+
+static const online_options all[] = {
+    {.is_averaged = 1},
+    {.is_voted = 1, .is_direct = 1},
+    {.is_voted = 1, .is_sparse = 1},
+    {.budget = 12, .strategy = KC_STRATEGY_OLDEST, .is_sparse = 1},
+    {.budget = 12, .strategy = KC_STRATEGY_PROJECTION, .no_intercept = 1},
+    {.budget = 12, .strategy = KC_STRATEGY_MERGE, .is_sparse = 1},
+};
+#define N_ALL (sizeof all / sizeof *all)
+
+static kc_kernel *make_kernel(void)
+{
+    const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 1.0 / 16};
+    kc_kernel *kernel = NULL;
+
+    CHECK(kc_kernel_create(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
+    return kernel;
+}
+
+static kc_online *learn_half(const online_case *c, const online_options *options)
+{
+    kc_online *online = online_make(ctx, c, options);
+    online_call call = {.end = c->n / 2, .first = -1, .form = REF_CSR};
+
+    CHECK(online_run(ctx, online, c, &call, false) == KC_OK);
+    return online;
+}
+
+static kc_status use(kc_online *online, const online_case *c)
+{
+    online_call call = {.begin = c->n / 2, .first = -1, .form = REF_CSR};
+
+    return online_run(ctx, online, c, &call, false);
+}
+
+static void a_learner_made_from_bytes_goes_on_to_the_bit(void)
+{
+    kc_kernel *kernel = make_kernel();
+
+    for (size_t k = 0; k < N_ALL; k++)
+        for (int dtype = KC_F32; dtype <= KC_F64; dtype++) {
+            online_case c = online_case_make(120, 140, 3, (kc_dtype)dtype);
+            kc_online *online = learn_half(&c, &all[k]), *twin = NULL;
+            const size_t n_bytes = (size_t)online_info(online).n_bytes;
+            char *bytes = malloc(n_bytes);
+
+            kc_online_save(online, bytes);
+            CHECK(kc_online_load(ctx, kernel, bytes, (int64_t)n_bytes, &twin, NULL) == KC_OK);
+            CHECK(online_equal(online, twin));
+            CHECK(use(online, &c) == KC_OK && use(twin, &c) == KC_OK);
+            CHECK(online_equal(online, twin));
+            CHECK(online_info(online).n_seen == (int64_t)c.n);
+            free(bytes);
+            kc_online_free(ctx, online);
+            kc_online_free(ctx, twin);
+            online_case_free(&c);
+        }
+    kc_kernel_free(ctx, kernel);
+}
+
+static void an_empty_learner_can_be_saved(void)
+{
+    kc_kernel *kernel = make_kernel();
+    online_case c = online_case_make(20, 140, 2, KC_F64);
+
+    for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
+        const online_options options = {.is_sparse = is_sparse};
+        kc_online *online = online_make(ctx, &c, &options), *twin = NULL;
+        char bytes[1000];
+
+        CHECK(online_info(online).n_bytes <= (int64_t)sizeof bytes);
+        kc_online_save(online, bytes);
+        CHECK(kc_online_load(ctx, kernel, bytes, online_info(online).n_bytes, &twin, NULL) ==
+              KC_OK);
+        CHECK(use(twin, &c) == KC_OK);
+        kc_online_free(ctx, online);
+        kc_online_free(ctx, twin);
+    }
+    online_case_free(&c);
+    kc_kernel_free(ctx, kernel);
+}
+
+static void bytes_cut_short_or_too_long_are_refused(void)
+{
+    kc_kernel *kernel = make_kernel();
+    online_case c = online_case_make(40, 6, 2, KC_F64);
+    kc_online *online = learn_half(&c, &all[1]), *twin = NULL;
+    const int64_t n_bytes = online_info(online).n_bytes;
+    char *bytes = calloc((size_t)n_bytes + 8, 1);
+    kc_error err = {0};
+
+    kc_online_save(online, bytes);
+    for (int64_t n = 0; n <= n_bytes + 8; n++)
+        if (n != n_bytes)
+            CHECK(kc_online_load(ctx, kernel, bytes, n, &twin, &err) == KC_ERR_ARG);
+    CHECK(strstr(err.text, "not those of a learner") != NULL);
+    CHECK(kc_online_load(ctx, NULL, bytes, n_bytes, &twin, &err) == KC_ERR_ARG);
+    CHECK(strstr(err.text, "kernel is missing") != NULL);
+    CHECK(twin == NULL);
+    free(bytes);
+    kc_online_free(ctx, online);
+    online_case_free(&c);
+    kc_kernel_free(ctx, kernel);
+}
+
+/* Under the address sanitizer, what is accepted must be safe to use. */
+static void bytes_with_errors_are_refused_or_harmless(void)
+{
+    kc_kernel *kernel = make_kernel();
+    kc_rng rng = kc_rng_seed(5);
+
+    for (size_t k = 0; k < N_ALL; k++) {
+        online_case c = online_case_make(30, 140, 3, KC_F32);
+        kc_online *online = learn_half(&c, &all[k]);
+        const size_t n_bytes = (size_t)online_info(online).n_bytes;
+        char *bytes = malloc(n_bytes), *bad = malloc(n_bytes);
+
+        kc_online_save(online, bytes);
+        for (int trial = 0; trial < 600; trial++) {
+            kc_online *twin = NULL;
+            /* The header has most of what can go wrong. */
+            const size_t end = trial % 2 ? n_bytes : 160;
+            double *out = malloc(c.n * 3 * sizeof *out);
+
+            memcpy(bad, bytes, n_bytes);
+            for (uint64_t flips = kc_rng_below(&rng, 3) + 1; flips > 0; flips--)
+                bad[kc_rng_below(&rng, end)] ^= (char)(1 << kc_rng_below(&rng, 8));
+            if (kc_online_load(ctx, kernel, bad, (int64_t)n_bytes, &twin, NULL) == KC_OK &&
+                online_info(twin).n_outputs == 3 && online_info(twin).n_cols == 140) {
+                ref_view view = ref_view_make(&c.samples, REF_DENSE, c.dtype);
+                const kc_status status = kc_online_decision(
+                    ctx, NULL, twin, &view.points,
+                    all[k].is_voted ? KC_READING_VOTES : KC_READING_LAST, out, NULL);
+
+                CHECK(status == KC_OK || status == KC_ERR_RANGE || status == KC_ERR_ARG);
+                (void)!use(twin, &c);
+                ref_view_free(&view);
+            }
+            kc_online_free(ctx, twin);
+            free(out);
+        }
+        free(bytes);
+        free(bad);
+        kc_online_free(ctx, online);
+        online_case_free(&c);
+    }
+    kc_kernel_free(ctx, kernel);
+}
+
+int main(void)
+{
+    if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
+        return 1;
+    RUN(a_learner_made_from_bytes_goes_on_to_the_bit);
+    RUN(an_empty_learner_can_be_saved);
+    RUN(bytes_cut_short_or_too_long_are_refused);
+    RUN(bytes_with_errors_are_refused_or_harmless);
+    kc_context_free(ctx);
+    return kc_test_end();
+}
