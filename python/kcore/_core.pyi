@@ -137,6 +137,7 @@ RULE_SINGLE: int
 RULE_BATCH: int
 UPDATE: np.dtype[np.void]
 
+@final
 class LinearState:
     positive: int
     weights: NDArray[np.float64]

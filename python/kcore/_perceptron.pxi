@@ -14,6 +14,7 @@ UPDATE = np.dtype(
 )
 
 
+@cython.final
 cdef class LinearState:
     """A linear perceptron while it learns: one problem, its arrays and its counts.
 

@@ -142,8 +142,8 @@ typedef enum kc_storage { KC_DENSE = 1, KC_CSR = 2, KC_STRINGS = 3 } kc_storage;
 
 /* A view of samples in the caller's memory.
  *
- * KC_DENSE:   values points at element (0, 0); strides in bytes, of any sign (or zero), multiples of
- *             the element's size.
+ * KC_DENSE:   values points at element (0, 0); strides in bytes, of any sign (or zero), which are
+ *             multiples of the element's size.
  * KC_CSR:     row i has values[indptr[i] .. indptr[i+1]) at columns indices[...]; columns may be
  *             unsorted, and repeated columns are summed.
  * KC_STRINGS: sample i is the bytes values[indptr[i] .. indptr[i+1]); index_bytes is 8. */
