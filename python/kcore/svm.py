@@ -484,8 +484,8 @@ class OneClassSVM(OutlierMixin, SVM):
     --------
     >>> from kcore import OneClassSVM
     >>> X = [[0.0], [0.44], [0.45], [0.46], [1.0]]
-    >>> OneClassSVM(gamma="auto").fit(X).predict(X).tolist()
-    [-1, 1, 1, 1, -1]
+    >>> OneClassSVM(gamma="auto").fit(X).predict([[0.45], [1.5]]).tolist()
+    [1, -1]
     """
 
     _type = _core.ONE_CLASS
