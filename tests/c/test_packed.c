@@ -409,6 +409,105 @@ static void a_subset_is_what_packing_it_would_give(void)
             }
 }
 
+/* ---- In another order --------------------------------------------------------------------- */
+
+#define N_ORDER ((size_t)40)
+
+/* A permutation far from the identity. */
+static void fill_order(int32_t *order)
+{
+    for (size_t i = 0; i < N_ORDER; i++)
+        order[i] = (int32_t)(i * 23 % N_ORDER);
+}
+
+static void an_order_is_kept_by_every_form(void)
+{
+    int32_t order[N_ORDER];
+
+    fill_order(order);
+    for (size_t k = 0; k < 2; k++)
+        for (size_t d = 5; d <= 45; d += 40)
+            for (int form = REF_DENSE; form < REF_N_FORMS; form++) {
+                ref_samples s = ref_random(d, N_ORDER, d, 0.2, dtypes[k]);
+                ref_samples ordered = pick(&s, order, N_ORDER);
+                ref_view view = ref_view_make(&s, (ref_form)form, dtypes[k]);
+                const size_t bytes = kc_dtype_bytes(dtypes[k]);
+                kc_packed p, plain;
+
+                memset(&p, 0xab, sizeof p);
+                REQUIRE(kc_packed_create_ordered(&call, &view.points, order, dtypes[k], &p) ==
+                        KC_OK);
+                REQUIRE(pack(&view.points, dtypes[k], &plain) == KC_OK);
+                CHECK(p.is_sparse == plain.is_sparse && count_differences(&p, &ordered) == 0);
+                for (size_t i = 0; i < N_ORDER; i++)
+                    CHECK(memcmp((const char *)p.sq_norms + i * bytes,
+                                 (const char *)plain.sq_norms + (size_t)order[i] * bytes,
+                                 bytes) == 0);
+                kc_packed_free(ctx, &p);
+                kc_packed_free(ctx, &plain);
+                ref_view_free(&view);
+                ref_samples_free(&ordered);
+                ref_samples_free(&s);
+            }
+}
+
+/* A message speaks of the caller's rows. */
+static void a_bad_value_is_named_by_its_row_in_the_view(void)
+{
+    int32_t order[N_ORDER];
+
+    fill_order(order);
+    for (size_t d = 5; d <= 45; d += 40)
+        for (int form = REF_DENSE; form < REF_N_FORMS; form++) {
+            ref_samples s = ref_random(d, N_ORDER, d, 0.2, KC_F32);
+            ref_view view;
+            kc_packed p;
+
+            s.x[37 * d + 3] = NAN;
+            view = ref_view_make(&s, (ref_form)form, KC_F32);
+            err = (kc_error){0};
+            CHECK(kc_packed_create_ordered(&call, &view.points, order, KC_F32, &p) ==
+                  KC_ERR_NONFINITE);
+            CHECK(strcmp(err.text, "X: row 37, column 3 is NaN, must be finite") == 0);
+            CHECK(p.n == 0 && p.sq_norms == NULL);
+            ref_view_free(&view);
+            ref_samples_free(&s);
+        }
+}
+
+/* ---- Refused memory ----------------------------------------------------------------------- */
+
+static void a_subset_without_memory_is_empty_and_leaks_nothing(void)
+{
+    const int32_t rows[] = {3, 1, 2};
+
+    for (int form = REF_DENSE; form <= REF_CSR; form += REF_CSR) {
+        ref_samples s = ref_random(1, 20, 40, 0.2, KC_F32);
+        ref_view view = ref_view_make(&s, (ref_form)form, KC_F32);
+        kc_packed all, taken;
+        bool was_refused = true;
+        size_t n = 0;
+
+        REQUIRE(pack(&view.points, KC_F32, &all) == KC_OK);
+        while (was_refused) {
+            const size_t held = kc_context_memory(ctx).current;
+            kc_status status;
+
+            kc_fault_arm(&fault, ++n, KC_FAULT_ALL);
+            status = kc_packed_take(&call, &all, rows, 3, &taken);
+            was_refused = kc_fault_disarm(&fault);
+            CHECK(status == (was_refused ? KC_ERR_NOMEM : KC_OK));
+            CHECK(!was_refused || (taken.n == 0 && taken.sq_norms == NULL));
+            kc_packed_free(ctx, &taken);
+            CHECK(kc_context_memory(ctx).current == held);
+        }
+        CHECK(n >= 3);
+        kc_packed_free(ctx, &all);
+        ref_view_free(&view);
+        ref_samples_free(&s);
+    }
+}
+
 int main(void)
 {
     kc_context_config config = {.struct_size = sizeof config, .allocator = &fault.allocator};
@@ -431,6 +530,9 @@ int main(void)
     RUN(the_structure_is_checked_before_anything_is_read);
     RUN(sizes_beyond_all_memory_are_refused);
     RUN(a_subset_is_what_packing_it_would_give);
+    RUN(an_order_is_kept_by_every_form);
+    RUN(a_bad_value_is_named_by_its_row_in_the_view);
+    RUN(a_subset_without_memory_is_empty_and_leaks_nothing);
     if (kc_call_end(&call, KC_OK) != KC_OK)
         return 1;
     kc_context_free(ctx);

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "data/kc_packed.h"
 #include "kc_test.h"
+#include "ref_points.h"
 
 static const double values[] = {1, 2, 3, 4, 5, 6};
 static const int32_t indices_32[] = {0, 2, 1, 0};
@@ -300,6 +302,42 @@ static void indices_are_read_by_their_width(void)
     CHECK(kc_index_at(narrow, 4, 0) == -1 && kc_index_at(narrow, 4, 1) == 7);
 }
 
+/* ---- Subsets ------------------------------------------------------------------------------ */
+
+/* Row by row and number by number, in every form: kc_points_take copies into memory of the call. */
+static void a_subset_of_a_view_holds_its_rows(void)
+{
+    static const int32_t rows[] = {19, 0, 7, 7, 1};
+    kc_context *ctx = NULL;
+    kc_call call;
+
+    REQUIRE(kc_context_create(NULL, &ctx, NULL) == KC_OK);
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "take", NULL) == KC_OK);
+    for (int form = REF_DENSE; form < REF_N_FORMS; form++) {
+        const kc_dtype dtype = form % 2 ? KC_F64 : KC_F32;
+        ref_samples s = ref_random(3, 20, 30, 0.2, dtype);
+        ref_view view = ref_view_make(&s, (ref_form)form, dtype);
+        kc_points taken;
+        kc_packed p;
+
+        REQUIRE(kc_points_take(&call, &view.points, rows, 5, &taken) == KC_OK);
+        CHECK(taken.n_rows == 5 && taken.n_cols == 30 && is_taken(&taken));
+        REQUIRE(kc_packed_create(&call, &taken, KC_F64, &p) == KC_OK);
+        for (size_t i = 0; i < 5; i++) {
+            double norm = 0;
+
+            for (size_t t = 0; t < 30; t++)
+                norm += s.x[(size_t)rows[i] * 30 + t] * s.x[(size_t)rows[i] * 30 + t];
+            CHECK_NEAR(((const double *)p.sq_norms)[i], norm, 1e-12);
+        }
+        kc_packed_free(ctx, &p);
+        ref_view_free(&view);
+        ref_samples_free(&s);
+    }
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    kc_context_free(ctx);
+}
+
 int main(void)
 {
     RUN(views_of_every_storage_are_taken);
@@ -316,5 +354,6 @@ int main(void)
     RUN(values_beyond_the_last_row_are_not_looked_at);
     RUN(columns_outside_the_view_are_named);
     RUN(indices_are_read_by_their_width);
+    RUN(a_subset_of_a_view_holds_its_rows);
     return kc_test_end();
 }

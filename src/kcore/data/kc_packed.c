@@ -327,12 +327,17 @@ kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *ro
     const size_t bytes = kc_dtype_bytes(from->dtype);
     kc_status status;
 
-    *out =
-        (kc_packed){.dtype = from->dtype, .is_sparse = from->is_sparse, .n = n_rows, .d = from->d};
+    *out = (kc_packed){.name = from->name,
+                       .dtype = from->dtype,
+                       .is_sparse = from->is_sparse,
+                       .n = n_rows,
+                       .d = from->d};
     out->sq_norms = out->owned[3] = kc_calloc(
         call->ctx, kc_max(1, kc_ceil_div(n_rows, kc_panel_width(out->dtype))), KC_PANEL_BYTES);
-    if (out->sq_norms == NULL)
+    if (out->sq_norms == NULL) {
+        *out = (kc_packed){.dtype = from->dtype};
         return kc_fail_nomem(call->err);
+    }
     for (size_t i = 0; i < n_rows; i++)
         memcpy((char *)out->sq_norms + i * bytes,
                (const char *)from->sq_norms + (size_t)rows[i] * bytes, bytes);

@@ -45,7 +45,8 @@ kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtyp
 kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
                                    kc_dtype dtype, kc_packed *out);
 
-/* The samples `rows` of `from`, in that order, as packed points of their own (support vectors). */
+/* The samples `rows` of `from`, in that order, as packed points of their own (support vectors);
+ * empty on failure. */
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
                          kc_packed *out);
 
