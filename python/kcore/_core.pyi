@@ -195,3 +195,82 @@ def perceptron_measure(
     vector: NDArray[np.float64],
     intercept: float,
 ) -> tuple[float, float, int]: ...
+
+STRATEGY_OLDEST: Final = 1
+STRATEGY_SMALLEST: Final = 2
+STRATEGY_PROJECTION: Final = 3
+STRATEGY_MERGE: Final = 4
+READING_LAST: Final = 1
+READING_MEAN: Final = 2
+READING_VOTES: Final = 3
+
+@final
+class OnlineLearner:
+    nodes: Sequence[tuple[int, int, float, float]] | None
+    n_cols: int
+    n_outputs: int
+    def __new__(
+        cls,
+        nodes: Sequence[tuple[int, int, float, float]] | None,
+        is_f32: bool,
+        n_cols: int,
+        is_sparse: bool,
+        n_classes: int,
+        is_direct: bool,
+        has_intercept: bool,
+        reading: int,
+        budget: int,
+        strategy: int,
+        random: NDArray[np.uint64] | None,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def describe(self) -> dict[str, int]: ...
+    def save(self) -> bytes: ...
+    def learn(
+        self,
+        points: Points,
+        codes: NDArray[np.int32],
+        n_classes: int,
+        weights: NDArray[np.float64] | None,
+        first: int,
+        is_shuffled: bool,
+        margin: float,
+        eta: NDArray[np.float64],
+        n_threads: int,
+        time_limit: float,
+        callback: Callable[..., object] | None,
+    ) -> dict[str, Any]: ...
+    def fit(
+        self,
+        points: Points,
+        codes: NDArray[np.int32],
+        n_classes: int,
+        weights: NDArray[np.float64] | None,
+        first: int,
+        rule: int,
+        is_shuffled: bool,
+        margin: float,
+        theta: float,
+        eta: NDArray[np.float64],
+        cache_bytes: int,
+        n_threads: int,
+        time_limit: float,
+        callback: Callable[..., object] | None,
+    ) -> dict[str, Any]: ...
+    def learn_one(self, x: object, code: int, n_classes: int, margin: float, eta: float) -> int: ...
+    @property
+    def last_criterion(self) -> float: ...
+    def decide(self, points: Points, reading: int, n_threads: int) -> NDArray[np.float64]: ...
+    def decide_plain(
+        self, x: object, reading: int, n_threads: int
+    ) -> NDArray[np.float64] | None: ...
+    def ids(self) -> NDArray[np.int64]: ...
+    def coef(self, reading: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def vectors(
+        self,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]: ...
+
+def same_values(now: dict[str, Any], names: tuple[str, ...], before: tuple[Any, ...]) -> bool: ...
+def load_online(
+    nodes: Sequence[tuple[int, int, float, float]] | None, image: bytes
+) -> OnlineLearner: ...

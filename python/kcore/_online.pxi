@@ -1,0 +1,355 @@
+# Kernel perceptrons: part of _core.pyx, included there.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
+from threading import RLock
+
+STRATEGY_OLDEST = KC_STRATEGY_OLDEST
+STRATEGY_SMALLEST = KC_STRATEGY_SMALLEST
+STRATEGY_PROJECTION = KC_STRATEGY_PROJECTION
+STRATEGY_MERGE = KC_STRATEGY_MERGE
+READING_LAST = KC_READING_LAST
+READING_MEAN = KC_READING_MEAN
+READING_VOTES = KC_READING_VOTES
+
+
+def same_values(dict now, tuple names, tuple before):
+    """Say whether the values by these names are those there were: for many, quickly."""
+    cdef Py_ssize_t k
+    for k in range(len(names)):
+        value = now.get(names[k])
+        if value is not before[k] and value != before[k]:
+            return False
+    return True
+
+
+@cython.final
+cdef class OnlineLearner:
+    """Owner of one ``kc_online``, which changes as it learns: one thread at a time uses it.
+
+    Parameters
+    ----------
+    nodes : sequence of (op, degree, gamma, coef0) or None
+        The kernel; None where kernel matrices are given.
+    is_f32 : bool
+        Whether kernel values are float32.
+    n_cols, is_sparse, n_classes, is_direct, has_intercept, budget, strategy
+        As in ``kc_online_config``.
+    reading : int
+        What decision values are read from.
+    random : ndarray of uint64, shape (n_problems, 4)
+        State of the generators of the orders.
+    """
+
+    cdef kc_online *ptr
+    cdef Context context
+    cdef object lock
+    cdef readonly object nodes
+    cdef readonly int64_t n_cols, n_outputs
+    cdef int64_t mistakes  # of the last sample on its own
+    cdef double criterion
+
+    def __cinit__(
+        self, nodes, bint is_f32, int64_t n_cols, bint is_sparse, int32_t n_classes,
+        bint is_direct, bint has_intercept, kc_reading reading, int64_t budget, int32_t strategy,
+        const uint64_t[:, ::1] random,
+    ):
+        cdef CompiledKernel kernel = None if nodes is None else CompiledKernel(nodes)
+        cdef kc_online_config config
+        cdef kc_error err
+        self.context = the_context
+        self.lock = RLock()
+        self.nodes = nodes
+        if random is None:  # made again from bytes
+            return
+        memset(&config, 0, sizeof(config))
+        config.struct_size = sizeof(config)
+        config.kernel = NULL if kernel is None else kernel.ptr
+        config.dtype = KC_F32 if is_f32 else KC_F64
+        config.n_cols = n_cols
+        config.is_sparse = is_sparse
+        config.n_classes = n_classes
+        config.is_direct = is_direct
+        config.has_intercept = has_intercept
+        config.is_averaged = reading == KC_READING_MEAN
+        config.is_voted = reading == KC_READING_VOTES
+        config.strategy = strategy
+        config.budget = budget
+        if random.shape[1] != 4 or random.shape[0] < (1 if n_classes == 2 or is_direct
+                                                      else n_classes):
+            raise TypeError("random has four numbers for each problem")
+        config.random = &random[0, 0]
+        check(kc_online_create(self.context.ptr, &config, &self.ptr, &err), &err)
+        self.note_sizes()
+
+    def __dealloc__(self):
+        if self.context is not None:
+            kc_online_free(self.context.ptr, self.ptr)
+
+    def __reduce__(self):
+        return load_online, (self.nodes, self.save())
+
+    cdef kc_online_info info(self) except *:
+        cdef kc_online_info info
+        cdef kc_error err
+        info.struct_size = sizeof(info)
+        check(kc_online_describe(self.ptr, &info, &err), &err)
+        return info
+
+    cdef int note_sizes(self) except -1:
+        cdef kc_online_info info = self.info()
+        self.n_cols = info.n_cols
+        self.n_outputs = info.n_outputs
+        return 0
+
+    def describe(self):
+        """Return ``kc_online_info`` as a dict."""
+        with self.lock:
+            return self.info()
+
+    def save(self):
+        """Return the learner as bytes, without its kernel."""
+        cdef bytes image
+        with self.lock:
+            image = PyBytes_FromStringAndSize(NULL, self.info().n_bytes)
+            kc_online_save(self.ptr, PyBytes_AS_STRING(image))
+        return image
+
+    # Learning.  Each returns the report of the call.
+
+    def learn(
+        self, points, codes, int32_t n_classes, weights, int64_t first, bint is_shuffled,
+        double margin, eta, int32_t n_threads, double time_limit, callback,
+    ):
+        """Learn sample by sample, by the single rule, in up to len(eta) passes."""
+        return run_online(
+            self, False, points, codes, n_classes, weights, first, KC_RULE_SINGLE, is_shuffled,
+            margin, 0.0, eta, 0, n_threads, time_limit, callback)
+
+    def fit(
+        self, points, codes, int32_t n_classes, weights, int64_t first, int32_t rule,
+        bint is_shuffled, double margin, double theta, eta, int64_t cache_bytes,
+        int32_t n_threads, double time_limit, callback,
+    ):
+        """Learn in dual form, in up to len(eta) passes."""
+        return run_online(
+            self, True, points, codes, n_classes, weights, first, rule, is_shuffled, margin, theta,
+            eta, cache_bytes, n_threads, time_limit, callback)
+
+    def learn_one(self, x, int32_t code, int32_t n_classes, double margin, double eta):
+        """Learn from a sample; return its mistakes, -1 where `x` is not an array of one row."""
+        cdef kc_run run
+        cdef kc_perceptron_settings settings
+        cdef kc_perceptron_data data
+        cdef kc_online_report report
+        cdef kc_error err
+        cdef kc_status status
+        cdef View view
+        if not open_plain(&view, x, self.n_cols):
+            return -1
+        try:
+            if view.points.n_rows != 1:
+                return -1
+            run = run_with(1)
+            memset(&settings, 0, sizeof(settings))
+            settings.struct_size = sizeof(settings)
+            settings.rule = KC_RULE_SINGLE
+            settings.margin = margin
+            settings.n_passes = 1
+            settings.eta = &eta
+            memset(&data, 0, sizeof(data))
+            data.struct_size = sizeof(data)
+            data.x = &view.points
+            data.n_classes = n_classes
+            data.classes = &code
+            report.struct_size = sizeof(report)
+            report.mistakes = &self.mistakes
+            report.criterion = &self.criterion
+            with self.lock:
+                with nogil:
+                    status = kc_online_learn(
+                        self.context.ptr, &run, self.ptr, &settings, &data, -1, &report, &err)
+            check(status, &err)
+            return self.mistakes
+        finally:
+            close_view(&view)
+
+    @property
+    def last_criterion(self):
+        """What learn_one added to the criterion."""
+        return self.criterion
+
+    # Reading.
+
+    def decide(self, points, kc_reading reading, int32_t n_threads):
+        """Return decision values, (n_samples, n_outputs)."""
+        cdef View view
+        try:
+            open_view(&view, points, b"X")
+            return decide_online(self, &view.points, reading, n_threads)
+        finally:
+            close_view(&view)
+
+    def decide_plain(self, x, kc_reading reading, int32_t n_threads):
+        """Return decision values, or None where `x` is not simply an array that fits."""
+        cdef View view
+        if not open_plain(&view, x, self.n_cols):
+            return None
+        try:
+            return decide_online(self, &view.points, reading, n_threads)
+        finally:
+            close_view(&view)
+
+    def ids(self):
+        """Return the numbers of the samples kept; -1 for merged points."""
+        cdef int64_t[::1] view
+        with self.lock:
+            out = empty(self.info().n_points, INT64)
+            view = out
+            if len(out) > 0:
+                kc_online_ids(self.ptr, &view[0])
+        return out
+
+    def coef(self, kc_reading reading):
+        """Return the coefficients (n_outputs, n_points), and the intercepts."""
+        cdef double[:, ::1] coef
+        cdef double[::1] intercepts
+        cdef double unused
+        cdef kc_online_info info
+        with self.lock:
+            info = self.info()
+            coef = found = empty((info.n_outputs, info.n_points), FLOAT64)
+            intercepts = offsets = empty(info.n_outputs, FLOAT64)
+            kc_online_coef(
+                self.ptr, reading, &coef[0, 0] if info.n_points > 0 else &unused, &intercepts[0])
+        return found, offsets
+
+    def vectors(self):
+        """Return the points kept as doubles: an array, or (data, indices, indptr) of CSR."""
+        cdef double[:, ::1] dense
+        cdef double[::1] values
+        cdef int32_t[::1] indices
+        cdef int64_t[::1] indptr
+        cdef kc_online_info info
+        with self.lock:
+            info = self.info()
+            if info.storage == KC_DENSE:
+                out = empty((info.n_points, info.n_cols), FLOAT64)
+                dense = out
+                if info.n_points > 0:
+                    kc_online_vectors(self.ptr, &dense[0, 0])
+                return out
+            # One entry more than there are, so that there is always a first one to point at.
+            values = data = empty(info.n_values + 1, FLOAT64)
+            indices = columns = empty(info.n_values + 1, INT32)
+            indptr = bounds = empty(info.n_points + 1, INT64)
+            kc_online_vectors_csr(self.ptr, &indptr[0], &indices[0], &values[0])
+            return data[:info.n_values], columns[:info.n_values], bounds
+
+
+def load_online(nodes, bytes image):
+    """Return the learner that `save` made bytes of."""
+    cdef CompiledKernel kernel = None if nodes is None else CompiledKernel(nodes)
+    cdef OnlineLearner learner = OnlineLearner(
+        nodes, False, 1, False, 2, False, False, KC_READING_LAST, 0, 0, None)
+    cdef kc_error err
+    check(kc_online_load(
+        learner.context.ptr, NULL if kernel is None else kernel.ptr, PyBytes_AS_STRING(image),
+        len(image), &learner.ptr, &err), &err)
+    learner.note_sizes()
+    return learner
+
+
+cdef object decide_online(
+    OnlineLearner learner, const kc_points *x, kc_reading reading, int32_t n_threads,
+):
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_error err
+    cdef kc_status status
+    cdef Py_buffer vout
+    cdef double *values
+
+    memset(&vout, 0, sizeof(Py_buffer))
+    out = empty((x.n_rows, learner.n_outputs), FLOAT64)
+    try:
+        values = <double *>borrow(&vout, out, b"d", x.n_rows * learner.n_outputs, True)
+        with learner.lock:
+            with nogil:
+                status = kc_online_decision(
+                    learner.context.ptr, &run, learner.ptr, x, reading, values, &err)
+        check(status, &err)
+    finally:
+        PyBuffer_Release(&vout)
+    return out
+
+
+cdef object run_online(
+    OnlineLearner learner, bint is_fit, points, codes, int32_t n_classes, weights, int64_t first,
+    int32_t rule, bint is_shuffled, double margin, double theta, eta, int64_t cache_bytes,
+    int32_t n_threads, double time_limit, callback,
+):
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_perceptron_settings s
+    cdef kc_perceptron_data data
+    cdef kc_online_report report
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    cdef Py_buffer buffers[5]
+    cdef Listener listener = None
+    cdef int k
+
+    memset(&view, 0, sizeof(View))
+    memset(buffers, 0, sizeof(buffers))
+    memset(&s, 0, sizeof(s))
+    memset(&report, 0, sizeof(report))
+    s.struct_size = sizeof(s)
+    s.rule = rule
+    s.is_shuffled = is_shuffled
+    s.margin = margin
+    s.theta = theta
+    s.n_passes = len(eta)
+    run.time_limit = time_limit
+    if callback is not None:
+        listener = Listener(callback)
+        run.on_progress = tell_progress
+        run.progress_data = <void *>listener
+    mistakes = empty(s.n_passes, INT64)
+    criterion = empty(s.n_passes, FLOAT64)
+    try:
+        open_view(&view, points, b"X")
+        fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
+        s.eta = <double *>borrow(&buffers[2], eta, b"d", s.n_passes, False)
+        report.struct_size = sizeof(report)
+        report.mistakes = <int64_t *>borrow(&buffers[3], mistakes, b"q", s.n_passes, True)
+        report.criterion = <double *>borrow(&buffers[4], criterion, b"d", s.n_passes, True)
+        with learner.lock:
+            with nogil:
+                if is_fit:
+                    status = kc_online_fit(
+                        learner.context.ptr, &run, learner.ptr, &s, &data, first, cache_bytes,
+                        &report, &err)
+                else:
+                    status = kc_online_learn(
+                        learner.context.ptr, &run, learner.ptr, &s, &data, first, &report, &err)
+        if listener is not None and listener.error is not None:
+            raise listener.error
+        check(status, &err)
+    finally:
+        for k in range(5):
+            PyBuffer_Release(&buffers[k])
+        close_view(&view)
+    return {
+        "mistakes": mistakes[:report.n_done],
+        "criterion": criterion[:report.n_done],
+        "n_updates": report.n_updates,
+        "is_converged": report.is_converged != 0,
+        "least": report.least,
+        "sq_norm": report.sq_norm,
+        "max_diag": report.max_diag,
+        "rows_computed": report.rows_computed,
+        "rows_hit": report.rows_hit,
+        "rows_evicted": report.rows_evicted,
+        "cache_bytes_allowed": report.cache_bytes_allowed,
+        "cache_bytes_used": report.cache_bytes_used,
+    }

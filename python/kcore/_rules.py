@@ -1,0 +1,85 @@
+"""What perceptrons share whatever their space: parameters of the rules, seeds, weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kcore import _core
+from kcore._base import Estimator, as_weights, class_weights
+
+RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
+SCHEDULES: dict[str, Callable[[int], float]] = {
+    "inverse": lambda k: 1.0 / (k + 1),
+    "sqrt": lambda k: 1.0 / math.sqrt(k + 1),
+}
+
+
+class RuleEstimator(Estimator):
+    """Base of learners by a perceptron rule."""
+
+    rule: str
+    eta: float | str | Callable[[int], float]
+    average: bool | str
+    class_weight: dict[Any, float] | str | None
+    max_iter: int
+    random_state: Any
+    time_limit: float | None
+
+    def _average(self) -> bool | str:
+        choices: dict[Any, bool | str] = {False: False, True: True, "voted": "voted"}
+        average = self._choice("average", choices)
+        if average and self._choice("rule", RULES) == _core.RULE_BATCH:
+            raise ValueError(f"average={average!r} takes rule='single', got rule='batch'")
+        return average
+
+    def _most_passes(self) -> int:
+        most = self._integer("max_iter")
+        if most < 1:
+            raise ValueError(f"max_iter must be at least 1, got {most}")
+        return most
+
+    def _schedule(self, first: int, n_passes: int) -> NDArray[np.float64]:
+        """Return eta(k) of the passes from `first` on."""
+        eta = self.eta
+        if isinstance(eta, str):
+            eta = self._choice("eta", SCHEDULES)
+        if not callable(eta):
+            return np.full(n_passes, self._real("eta"))
+        return np.array([float(eta(k)) for k in range(first, first + n_passes)])
+
+    def _limit(self) -> float:
+        """Return the time limit in seconds; 0 for none."""
+        if self.time_limit is None:
+            return 0.0
+        limit = self._real("time_limit")
+        if not limit > 0:
+            raise ValueError(f"time_limit must be positive or None, got {limit!r}")
+        return limit if limit < math.inf else 0.0
+
+    def _seeds(self, n_problems: int) -> NDArray[np.uint64]:
+        """Return the start of the generator of each problem; never all zeros."""
+        source = self.random_state
+        if hasattr(source, "integers"):  # a Generator
+            draws: list[Any] = [int(source.integers(2**63)) for _ in range(n_problems)]
+        elif hasattr(source, "randint"):  # a RandomState
+            draws = [int(source.randint(2**31)) for _ in range(n_problems)]
+        else:
+            draws = [source] * n_problems
+        seeds = [
+            np.random.SeedSequence(entropy, spawn_key=(k,)).generate_state(4, np.uint64)
+            for k, entropy in enumerate(draws)
+        ]
+        return np.array(seeds) | np.uint64(1)
+
+    def _weights(
+        self, classes: NDArray[Any], codes: NDArray[np.int32], sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        weights = None if sample_weight is None else as_weights(sample_weight, len(codes))
+        if self.class_weight is not None:
+            weights = class_weights(self.class_weight, classes, codes, weights)
+        return weights
