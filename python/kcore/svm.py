@@ -469,7 +469,7 @@ class OneClassSVM(OutlierMixin, SVM):
     ----------
     nu : float, default 0.5
         In (0, 1]: at most this part of the samples lie outside, at least this part are support
-        vectors.
+        vectors. Samples on the boundary count as inside.
     <kernel>
     <solver>
 

@@ -48,18 +48,8 @@ CHECKED = [
     SVR(kernel="precomputed", tol=1e-9),
 ]
 
-_SIGN_OF_ZERO = (
-    "predicts the side of support vectors on the boundary, whose decision value is zero: "
-    "test_weights_of_one_class_equal_repetitions compares decision values"
-)
-
 
 def expected_failures(estimator):
-    if isinstance(estimator, OneClassSVM):
-        return {
-            "check_sample_weight_equivalence_on_dense_data": _SIGN_OF_ZERO,
-            "check_sample_weight_equivalence_on_sparse_data": _SIGN_OF_ZERO,
-        }
     if isinstance(estimator, NuSVC):
         return {
             "check_class_weight_classifiers": "with weights of 1000 and 0.0001, only nu below "
@@ -71,19 +61,6 @@ def expected_failures(estimator):
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_weights_of_one_class_equal_repetitions(container, rng):
-    X = rng.random((15, 30))
-    weights = rng.integers(0, 5, 15)
-    model = OneClassSVM(tol=1e-10).fit(container(X), sample_weight=weights.astype(float))
-    repeated = OneClassSVM(tol=1e-10).fit(container(X.repeat(weights, axis=0)))
-    f, g = model.decision_function(container(X)), repeated.decision_function(container(X))
-    np.testing.assert_allclose(f, g, rtol=1e-7, atol=1e-9)
-    is_clear = abs(f) > 1e-6
-    assert is_clear.any()
-    assert (model.predict(X) == repeated.predict(X))[is_clear].all()
 
 
 # ---- The protocol

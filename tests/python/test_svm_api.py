@@ -136,6 +136,22 @@ def test_one_class_has_offset_scores_and_fit_predict(data):
     np.testing.assert_allclose(model.score_samples(X), theirs.score_samples(X), atol=1e-2)
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_at_most_the_part_nu_lies_outside(precision, rng):
+    for n in (50, 400, 1500):
+        X = rng.standard_normal((n, 3))
+        for nu in (0.02, 0.1, 0.37, 0.8):
+            for kernel in ("rbf", "laplacian"):
+                model = OneClassSVM(nu=nu, kernel=kernel, precision=precision).fit(X)
+                is_outside = model.predict(X) < 0
+                assert is_outside.mean() <= nu
+                assert len(model.support_) >= nu * n
+                # Those outside are at their bound: samples on the boundary count as inside.
+                b = np.zeros(n)
+                b[model.support_] = model.dual_coef_[0]
+                assert (b[is_outside] == 1).all()
+
+
 def test_nu_svr_finds_its_tube(data):
     X, _, t = data
     model = NuSVR(nu=0.4, tol=1e-8).fit(X, t)

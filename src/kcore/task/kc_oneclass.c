@@ -2,8 +2,16 @@
  *
  *     minimise 1/2 b'K b,   0 <= beta <= w,   sum of beta = nu sum(w)
  *
- * Samples free in their box lie at f = 0: the intercept is minus libsvm's rho. */
+ * Samples free in their box lie on the boundary, f = 0: the intercept is minus libsvm's rho.  The
+ * tolerance and rounding leave them a little on either side of it, which would be a matter of
+ * chance and could put more than the part nu outside.  So the boundary is drawn just beyond the
+ * last of them: samples on it count as inside. */
+#include <math.h>
+
 #include "task/kc_form.h"
+
+/* What rounding may do to a decision value, as a part of the intercept. */
+#define ROUNDING 1e-12
 
 static kc_status build(kc_call *call, const kc_form_input *in, kc_dual *dual)
 {
@@ -23,12 +31,24 @@ static kc_status build(kc_call *call, const kc_form_input *in, kc_dual *dual)
     return KC_OK;
 }
 
+static double enclose_free(const kc_dual *dual, const kc_solution *solution)
+{
+    const double mu = solution->intercept[0];
+    double most = mu;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        if (dual->lo[p] < solution->beta[p] && solution->beta[p] < dual->hi[p])
+            most = fmax(most, solution->grad[p]);
+    most = fmin(most, mu + dual->tol); /* of a solver that was stopped, grad may be anywhere */
+    return most + ROUNDING * fabs(most);
+}
+
 static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dual,
                       const kc_solution *solution, kc_form_output *out)
 {
     (void)call;
     kc_form_finish(in, dual, solution, 1, out);
-    out->intercept = solution->intercept[0];
+    out->intercept = enclose_free(dual, solution);
     return KC_OK;
 }
 
