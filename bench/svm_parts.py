@@ -15,7 +15,6 @@ import micro
 import problems
 import programs
 from contest import CaseResult, tell
-from machine import is_quiet
 from report import Goal, figure, milliseconds
 from svm_run import (
     ALL_ROWS,
@@ -59,11 +58,18 @@ def run_real(run: Run) -> None:
     ratios = show_fits(run, results, "Real data")
     text, predict_ratios = predict_table(run, results, run.max_threads)
     print(f"\nReal data, {run.max_threads} threads: predict\n\n{text}")
+    words = f"{run.max_threads} thread{'s' if run.max_threads > 1 else ''}"
     for peer, mean, least in (("sklearn", 25, 8), ("sklearnex", 8, 4)):
-        add_ratio_goals(run, f"fit, real data, against {peer}", ratios.get(peer), mean, least)
+        add_ratio_goals(
+            run, f"fit, real data, {words}, against {peer}", ratios.get(peer), mean, least
+        )
     for peer, mean in (("sklearn", 15.0), ("sklearnex", 1.5)):
         add_ratio_goals(
-            run, f"predict, real data, against {peer}", predict_ratios.get(peer), mean, None
+            run,
+            f"predict, real data, {words}, against {peer}",
+            predict_ratios.get(peer),
+            mean,
+            None,
         )
 
 
@@ -74,10 +80,12 @@ def add_ratio_goals(
         return
     found = geometric_mean(list(ratios.values()))
     assert found is not None
-    run.goals.append(Goal(f"{what}, mean", found, mean, is_judged=is_quiet()))
+    run.goals.append(Goal(f"{what}, mean", found, mean, is_judged=run.is_judged()))
     if least is not None:
         name = min(ratios, key=lambda key: ratios[key])
-        run.goals.append(Goal(f"{what}, least ({name})", ratios[name], least, is_judged=is_quiet()))
+        run.goals.append(
+            Goal(f"{what}, least ({name})", ratios[name], least, is_judged=run.is_judged())
+        )
 
 
 def run_grid(run: Run) -> None:
@@ -130,7 +138,9 @@ def show_limits(run: Run, results: list[CaseResult]) -> None:
     if far:
         ratio, name = max(far)
         run.goals.append(
-            Goal(f"time / limit, most ({name})", ratio, 3, at_least=False, is_judged=is_quiet())
+            Goal(
+                f"time / limit, most ({name})", ratio, 3, at_least=False, is_judged=run.is_judged()
+            )
         )
 
 

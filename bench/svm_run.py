@@ -12,6 +12,7 @@ import numpy as np
 
 import problems
 from contest import CaseResult, Entry, Settings, run_case
+from machine import is_quiet
 from report import Goal, figure, milliseconds
 from workers import Worker
 
@@ -45,6 +46,10 @@ class Run:
     @property
     def peers(self) -> list[str]:
         return [worker.library for worker in self.workers if worker.library != self.subject]
+
+    def is_judged(self) -> bool:
+        """Whether times at the most threads mean something: CPU time of one thread always does."""
+        return self.max_threads == 1 or is_quiet()
 
     def run_group(
         self,
