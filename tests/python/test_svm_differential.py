@@ -38,8 +38,9 @@ def check_against_the_definitions(case, model):
         cases.problems(case, model), audits, parts, strict=True
     ):
         size = abs(b).sum()
-        assert found.box <= 1e-12 * max(abs(problem.hi).max(), abs(problem.lo).max()), case
-        assert found.sums <= 1e-10 * max(size, 1e-3), case
+        largest = max(abs(problem.hi).max(), abs(problem.lo).max())
+        assert found.box <= 1e-12 * largest, case
+        assert found.sums <= 1e-11 * max(size, largest), case
         assert found.gap >= -1e-12 * (abs(found.primal) + abs(found.dual)) - 1e-14, case
         if said.converged and not is_folded(case, b):
             error = 1e-11 * size * abs(problem.K).max()
@@ -74,17 +75,17 @@ def check_the_report(case, report, audits):
 def check_against_libsvm(case, model, audits):
     """Dual objectives, and decision values within what the gaps leave open."""
     found, has_converged = cases.reference(case)
-    within = 1e-5 if case.tol > 1e-4 else 1e-9
-    if case.params.get("C", 1) < 0.01:
-        within *= 5  # the tolerance is that of values near 1, the objective is near sum(C)
     ours, theirs = cases.problems(case, model), cases.problems(case, found)
     worst = 0.0
     for (problem, b, _), (_, other, intercept), mine in zip(ours, theirs, audits, strict=True):
         dual = problem.dual(other)
         gap = problem.audit(other, intercept).gap
         # Where C is large or nu is given, the objective may be little beside what the tolerance
-        # leaves open.
+        # leaves open. Where C is small, one step more or less decides.
+        within = 1e-5 if case.tol > 1e-4 else 1e-9
         share = 0.5 if case.kind.startswith(("nu", "one")) else 1e-4
+        if case.params.get("C", 1) < 0.01:
+            within, share = 5 * within, 1.0
         allowed = max(within * abs(dual), share * gap)
         if model.fit_report_.converged:
             assert mine.dual >= dual - allowed, case
@@ -92,7 +93,7 @@ def check_against_libsvm(case, model, audits):
                 worst = max(worst, (dual - mine.dual) / abs(dual))
         if has_converged and case.params.get("C", 1) <= 100:
             # libsvm keeps kernel values in float32, and is itself no better than its gap says.
-            assert mine.dual <= dual + max(20 * within * abs(dual), 0.5 * gap), case
+            assert mine.dual <= dual + max(20 * within * abs(dual), gap), case
         # 1/2 |w - w*|^2 is below the gap, and |f(x) - f*(x)| below |w - w*| sqrt(K(x, x)).
         apart = np.sqrt(2 * max(mine.gap, 0)) + np.sqrt(2 * max(gap, 0))
         difference = abs(problem.K @ (b - other))
