@@ -248,7 +248,7 @@ default='rbf'
     XOR is not linearly separable; in the feature space of a polynomial it is.
 
     >>> import numpy as np
-    >>> from kcore.perceptron import KernelPerceptron
+    >>> from kcore.kernel_perceptron import KernelPerceptron
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> y = np.array(["no", "yes", "yes", "no"])
     >>> model = KernelPerceptron("poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
