@@ -446,6 +446,7 @@ def test_a_failed_call_lets_go_of_its_arguments():
     matrix = sp.csr_array(bad)
     out = np.empty((4, 4))
     held = [bad, X, matrix.data, matrix.indices, matrix.indptr, out]
+    gc.collect()  # what other tests left behind
     before = [sys.getrefcount(array) for array in held]
     for _ in range(10):
         for samples in [(bad,), (X, bad), (matrix,), (X, matrix), (X, X[:, :1])]:
