@@ -355,6 +355,11 @@ cdef extern from "kcore/kcore.h" nogil:
         int64_t n_log
         int64_t n_done
         int32_t is_converged
+        int32_t has_best
+        double *best_weights
+        double *best_intercepts
+        double best_loss
+        int64_t best_mistakes
 
     kc_status kc_perceptron_run(
         kc_context *ctx, const kc_run *run, const kc_perceptron_settings *settings,

@@ -6,6 +6,8 @@
 
 static kc_status check_settings(const kc_perceptron_settings *settings, kc_error *err)
 {
+    if (settings == NULL)
+        return kc_fail(err, KC_ERR_ARG, "settings is NULL");
     if (settings->struct_size != sizeof *settings)
         return kc_fail(err, KC_ERR_ARG, "settings: struct_size is %zu, must be %zu",
                        settings->struct_size, sizeof *settings);
@@ -27,6 +29,8 @@ static kc_status check_settings(const kc_perceptron_settings *settings, kc_error
 
 static kc_status check_data(const kc_perceptron_data *data, kc_error *err)
 {
+    if (data == NULL)
+        return kc_fail(err, KC_ERR_ARG, "data is NULL");
     if (data->struct_size != sizeof *data)
         return kc_fail(err, KC_ERR_ARG, "data: struct_size is %zu, must be %zu", data->struct_size,
                        sizeof *data);
@@ -46,10 +50,19 @@ static kc_status check_data(const kc_perceptron_data *data, kc_error *err)
     return KC_OK;
 }
 
-static kc_status check_states(const kc_perceptron_settings *settings,
-                              const kc_perceptron_state *states, int32_t n_states, kc_error *err)
+static bool has_arrays(const kc_perceptron_state *state)
 {
-    if (n_states < 1 || (settings->is_direct && n_states > 1))
+    return state->weights != NULL && state->intercepts != NULL && state->mistakes != NULL &&
+           state->criterion != NULL &&
+           (state->late_weights == NULL) == (state->late_intercepts == NULL) &&
+           (state->best_weights == NULL) == (state->best_intercepts == NULL);
+}
+
+static kc_status check_states(const kc_perceptron_settings *settings,
+                              const kc_perceptron_data *data, const kc_perceptron_state *states,
+                              int32_t n_states, kc_error *err)
+{
+    if (states == NULL || n_states < 1 || (settings->is_direct && n_states > 1))
         return kc_fail(err, KC_ERR_ARG, "there are %d states, must be %s", n_states,
                        settings->is_direct ? "1" : "at least 1");
     for (int32_t k = 0; k < n_states; k++) {
@@ -58,10 +71,12 @@ static kc_status check_states(const kc_perceptron_settings *settings,
         if (states[k].struct_size != sizeof *states)
             return kc_fail(err, KC_ERR_ARG, "states[%d]: struct_size is %zu, must be %zu", k,
                            states[k].struct_size, sizeof *states);
-        if (states[k].weights == NULL || states[k].intercepts == NULL ||
-            states[k].mistakes == NULL || states[k].criterion == NULL ||
-            (states[k].late_weights == NULL) != (states[k].late_intercepts == NULL))
+        if (!has_arrays(&states[k]))
             return kc_fail(err, KC_ERR_ARG, "states[%d]: an array is NULL", k);
+        if (!settings->is_direct &&
+            (states[k].positive < 0 || states[k].positive >= data->n_classes))
+            return kc_fail(err, KC_ERR_ARG, "states[%d]: positive is %d, must be 0 to %d", k,
+                           states[k].positive, data->n_classes - 1);
         if ((r[0] | r[1] | r[2] | r[3]) == 0)
             return kc_fail(err, KC_ERR_ARG, "states[%d]: random is all zeros", k);
     }
@@ -76,7 +91,7 @@ kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
 
     KC_TRY(check_settings(settings, err));
     KC_TRY(check_data(data, err));
-    KC_TRY(check_states(settings, states, n_states, err));
+    KC_TRY(check_states(settings, data, states, n_states, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "perceptron", err));
     return kc_call_end(&call, kc_linear_learn(&call, settings, data, states, (size_t)n_states));
 }

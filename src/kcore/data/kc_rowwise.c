@@ -5,36 +5,57 @@
 
 #include "base/kc_alloc.h"
 #include "data/kc_points.h"
-#include "simd/kc_linear_ops.h"
 
-/* Rows checked between two looks at the clock. */
-#define POLL_VALUES ((size_t)1 << 20)
+/* Values looked at between two looks at the clock: below a millisecond. */
+#define POLL_VALUES ((size_t)1 << 19)
 
-static kc_status borrow_dense(kc_call *call, const kc_points *points, kc_rowwise *out)
+/* Rows copied together: columns that lie side by side are then read by whole cache lines. */
+#define COPY_ROWS ((size_t)16)
+
+/* Whether the call was stopped for another reason than its time limit. */
+static bool is_cancelled(kc_call *call, size_t n_values, size_t *since_poll)
 {
-    const size_t bytes = kc_dtype_bytes(points->dtype);
-    size_t row_bytes;
-    char *copy;
+    *since_poll += n_values;
+    if (*since_poll < POLL_VALUES)
+        return false;
+    *since_poll = 0;
+    return kc_call_poll(call) == KC_ERR_CANCELLED;
+}
 
-    out->values = points->values;
-    out->row_bytes = points->row_stride;
-    if (points->col_stride == (int64_t)bytes || points->n_cols == 1)
-        return KC_OK;
-    if (!kc_mul_size(out->d, bytes, &row_bytes))
-        return kc_fail_nomem(call->err);
-    copy = out->owned[0] = kc_alloc(call->ctx, out->n, row_bytes);
-    if (copy == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t i = 0; i < out->n; i++)
-        for (size_t t = 0; t < out->d; t++) {
+static void copy_rows(const kc_points *points, size_t begin, size_t end, char *copy)
+{
+    const size_t d = (size_t)points->n_cols;
+
+    for (size_t t = 0; t < d; t++)
+        for (size_t i = begin; i < end; i++) {
             const void *from = kc_dense_at(points, i, t);
 
             if (points->dtype == KC_F64)
-                ((double *)copy)[i * out->d + t] = *(const double *)from;
+                ((double *)copy)[i * d + t] = *(const double *)from;
             else
-                ((float *)copy)[i * out->d + t] = *(const float *)from;
+                ((float *)copy)[i * d + t] = *(const float *)from;
         }
-    out->values = copy;
+}
+
+static kc_status borrow_dense(kc_call *call, const kc_points *points, kc_rowwise *out)
+{
+    size_t row_bytes, since_poll = 0;
+
+    out->values = points->values;
+    out->row_bytes = points->row_stride;
+    if (points->col_stride == (int64_t)out->value_bytes || points->n_cols == 1)
+        return KC_OK;
+    if (!kc_mul_size(out->d, out->value_bytes, &row_bytes))
+        return kc_fail_nomem(call->err);
+    out->owned = kc_alloc(call->ctx, out->n, row_bytes);
+    if (out->owned == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t begin = 0; begin < out->n; begin += COPY_ROWS) {
+        copy_rows(points, begin, kc_min(out->n, begin + COPY_ROWS), out->owned);
+        if (is_cancelled(call, COPY_ROWS * out->d, &since_poll))
+            return kc_call_stop_error(call);
+    }
+    out->values = out->owned;
     out->row_bytes = (int64_t)row_bytes;
     return KC_OK;
 }
@@ -47,8 +68,9 @@ static kc_status borrow_sparse(kc_call *call, const kc_points *points, kc_rowwis
 
     out->is_sparse = true;
     out->values = points->values;
+    out->are_ones = out->ops->are_ones(points->values, nnz);
     if (points->index_bytes == 4) {
-        indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
+        indptr = out->owned = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
         if (indptr == NULL)
             return kc_fail_nomem(call->err);
         for (size_t i = 0; i <= out->n; i++)
@@ -57,7 +79,7 @@ static kc_status borrow_sparse(kc_call *call, const kc_points *points, kc_rowwis
         out->cols = points->indices;
         return KC_OK;
     }
-    cols = out->owned[0] = kc_alloc(call->ctx, kc_max(1, nnz), sizeof *cols);
+    cols = out->owned = kc_alloc(call->ctx, kc_max(1, nnz), sizeof *cols);
     if (cols == NULL)
         return kc_fail_nomem(call->err);
     for (size_t k = 0; k < nnz; k++)
@@ -67,28 +89,19 @@ static kc_status borrow_sparse(kc_call *call, const kc_points *points, kc_rowwis
     return KC_OK;
 }
 
-static kc_status check_values(kc_call *call, const kc_points *points, kc_rowwise *out)
+static kc_status check_values(kc_call *call, const kc_points *points, const kc_rowwise *rows)
 {
-    const kc_linear_ops *ops = kc_linear_ops_of(out->dtype);
-    const size_t bytes = kc_dtype_bytes(out->dtype);
     size_t since_poll = 0;
 
-    for (size_t i = 0; i < out->n; i++) {
-        const size_t begin = out->is_sparse ? (size_t)out->indptr[i] : 0;
-        const size_t n = out->is_sparse ? (size_t)out->indptr[i + 1] - begin : out->d;
-        const char *row = out->is_sparse ? out->values + begin * bytes
-                                         : out->values + (int64_t)i * out->row_bytes;
-        const double norm = ops->square(row, n);
+    if (rows->are_ones)
+        return KC_OK;
+    for (size_t i = 0; i < rows->n; i++) {
+        const size_t n = kc_rowwise_count(rows, i);
 
-        if (!isfinite(norm))
-            return kc_points_fail_row(points, i, out->dtype, call->err);
-        out->max_sq_norm = fmax(out->max_sq_norm, norm);
-        since_poll += n;
-        if (since_poll >= POLL_VALUES) {
-            since_poll = 0;
-            if (kc_call_poll(call) != KC_OK)
-                return kc_call_stop_error(call);
-        }
+        if (!isfinite(rows->ops->square(kc_rowwise_values(rows, i), n)))
+            return kc_points_fail_row(points, i, points->dtype, call->err);
+        if (is_cancelled(call, n + 8, &since_poll))
+            return kc_call_stop_error(call);
     }
     return KC_OK;
 }
@@ -97,13 +110,15 @@ kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *
 {
     kc_status status;
 
-    *out = (kc_rowwise){.dtype = points->dtype};
+    *out = (kc_rowwise){0};
     if (points->storage == KC_STRINGS)
         return kc_fail(call->err, KC_ERR_TYPE, "%s holds strings, linear learners take numbers",
                        kc_points_name(points));
     KC_TRY(kc_points_check(points, call->err));
+    out->ops = kc_linear_ops_of(points->dtype);
     out->n = (size_t)points->n_rows;
     out->d = (size_t)points->n_cols;
+    out->value_bytes = kc_dtype_bytes(points->dtype);
     status = points->storage == KC_CSR ? borrow_sparse(call, points, out)
                                        : borrow_dense(call, points, out);
     if (status == KC_OK)
@@ -115,7 +130,42 @@ kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *
 
 void kc_rowwise_free(kc_context *ctx, kc_rowwise *rows)
 {
-    for (size_t i = 0; i < sizeof rows->owned / sizeof rows->owned[0]; i++)
-        kc_free(ctx, rows->owned[i]);
-    *rows = (kc_rowwise){.dtype = rows->dtype};
+    kc_free(ctx, rows->owned);
+    *rows = (kc_rowwise){0};
+}
+
+/* |x_i|^2 by way of a row of zeros: what is added there meets what its column had before. */
+static double sparse_sq_norm(const kc_rowwise *rows, size_t i, double *zeros)
+{
+    double norm;
+
+    kc_rowwise_add(rows, i, 1.0, zeros);
+    norm = kc_rowwise_value(rows, i, zeros, 0.0);
+    for (int64_t k = rows->indptr[i]; k < rows->indptr[i + 1]; k++)
+        zeros[rows->cols[k]] = 0.0;
+    return norm;
+}
+
+kc_status kc_rowwise_max_sq_norm(kc_call *call, const kc_rowwise *rows, double *out)
+{
+    double *zeros = NULL;
+    size_t since_poll = 0;
+
+    if (rows->is_sparse) {
+        zeros = kc_call_take(call, rows->d, sizeof *zeros);
+        if (zeros == NULL)
+            return kc_fail_nomem(call->err);
+        for (size_t t = 0; t < rows->d; t++)
+            zeros[t] = 0.0;
+    }
+    *out = 0.0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const size_t n = kc_rowwise_count(rows, i);
+
+        *out = fmax(*out, rows->is_sparse ? sparse_sq_norm(rows, i, zeros)
+                                          : rows->ops->square(kc_rowwise_values(rows, i), n));
+        if (is_cancelled(call, n + 8, &since_poll))
+            return kc_call_stop_error(call);
+    }
+    return KC_OK;
 }

@@ -1,85 +1,66 @@
-/* Samples are looked at in their order; a weight vector is read once per sample, since a step and
- * the next sample's product are one pass over it. */
+/* The single rule on one weight vector is one loop of simd/kc_linear_ops.h, in which a correction
+ * and the product of the next sample are one pass over the weights.  All else goes from mistake to
+ * mistake: while the weights stay as they are, the search for the next one is such a loop, too. */
 #include "solver/kc_perceptron.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/kc_rng.h"
-#include "simd/kc_linear_ops.h"
 
 /* Numbers multiplied between two looks at the clock: below a millisecond. */
-#define POLL_VALUES ((size_t)1 << 20)
+#define POLL_VALUES ((size_t)1 << 19)
 
 typedef struct learner {
     kc_call *call;
     const kc_perceptron_problem *problem;
-    const kc_linear_ops *ops;
     kc_perceptron_state *state;
     int32_t n_outputs;
-    int32_t *order; /* NULL: 0, 1, 2, ... */
-    double *values; /* direct: of each output */
-    double *sum;    /* batch: n_outputs x (d + 1), the intercept last */
+    kc_linear_samples samples; /* as the search reads them */
+    size_t n_used;             /* samples with a weight that is not zero: others are not there */
+    int32_t *used;             /* which they are; NULL: all */
+    int32_t *order;            /* shuffled: the used ones in the order of this pass */
+    double *values;            /* direct: of each output */
+    double *sum;               /* batch: n_outputs x (d + 1), the intercept last */
     kc_rng rng;
+    size_t row_values; /* about as many numbers are multiplied for a sample */
+    size_t at_once;    /* samples between two looks at the clock */
     size_t since_poll;
+    size_t n_seen; /* samples of this pass that were looked at, and corrected if need be */
     bool is_out_of_time;
+    bool is_overflown;
 } learner;
 
-/* ---- Rows --------------------------------------------------------------------------------- */
+/* A sample with a.y <= margin. */
+typedef struct mistake {
+    size_t sample;
+    double value;    /* a.y */
+    double sign;     /* of what is added to `raised`: z, or 1 for the direct rule */
+    int32_t raised;  /* the output that y is added to */
+    int32_t lowered; /* direct: the one that it is taken from; else -1 */
+} mistake;
 
-static const char *row_values(const kc_rowwise *x, size_t i)
+/* ---- The search for mistakes -------------------------------------------------------------- */
+
+/* A time limit ends the learning with what there is, anything else is an error. */
+static bool has_ended(const learner *l)
 {
-    return x->is_sparse ? x->values + (size_t)x->indptr[i] * kc_dtype_bytes(x->dtype)
-                        : x->values + (int64_t)i * x->row_bytes;
+    return kc_call_stopped(l->call) || l->is_overflown;
 }
 
-static size_t row_count(const kc_rowwise *x, size_t i)
+/* Whether this pass came to its end before the learning did. */
+static bool is_whole(const learner *l)
 {
-    return x->is_sparse ? (size_t)(x->indptr[i + 1] - x->indptr[i]) : x->d;
+    return l->n_seen == l->n_used && !l->is_overflown;
 }
 
-static double dot_row(const kc_linear_ops *ops, const kc_rowwise *x, const double *a, size_t i)
+static void poll_after(learner *l, size_t n_samples)
 {
-    if (x->is_sparse)
-        return ops->sparse_dot(a, x->cols + x->indptr[i], row_values(x, i), row_count(x, i));
-    return ops->dot(a, row_values(x, i), x->d);
-}
-
-static void add_row(const kc_linear_ops *ops, const kc_rowwise *x, double *a, double s, size_t i)
-{
-    if (x->is_sparse)
-        ops->sparse_add(a, s, x->cols + x->indptr[i], row_values(x, i), row_count(x, i));
-    else
-        ops->add(a, s, row_values(x, i), x->d);
-}
-
-/* a += s x_i, and the new a.x_next. */
-static double add_row_dot(const kc_linear_ops *ops, const kc_rowwise *x, double *a, double s,
-                          size_t i, size_t next)
-{
-    if (!x->is_sparse)
-        return ops->add_dot(a, s, row_values(x, i), row_values(x, next), x->d);
-    add_row(ops, x, a, s, i);
-    return dot_row(ops, x, a, next);
-}
-
-double kc_rowwise_dot(const kc_rowwise *x, const double *a, size_t i)
-{
-    return dot_row(kc_linear_ops_of(x->dtype), x, a, i);
-}
-
-/* ---- Steps -------------------------------------------------------------------------------- */
-
-/* Whether to go on: a time limit ends the learning with what there is, anything else is an error.
- */
-static bool may_go_on(learner *l, size_t n_values)
-{
-    l->since_poll += n_values;
+    l->since_poll += n_samples * l->row_values;
     if (l->since_poll >= POLL_VALUES) {
         l->since_poll = 0;
         l->is_out_of_time = kc_call_poll(l->call) == KC_ERR_TIME;
     }
-    return !kc_call_stopped(l->call);
 }
 
 static double weight_of(const learner *l, size_t i)
@@ -87,132 +68,176 @@ static double weight_of(const learner *l, size_t i)
     return l->problem->weights != NULL ? l->problem->weights[i] : 1.0;
 }
 
-/* A sample of weight zero is not there. */
-static bool is_mistake(const learner *l, size_t i, double value)
+static size_t sample_at(const learner *l, size_t place)
 {
-    return value <= l->problem->settings->margin && weight_of(l, i) > 0.0;
+    return l->samples.order != NULL ? (size_t)l->samples.order[place] : place;
 }
 
-/* z: +1 or -1. */
-static double sign_of(const learner *l, size_t i)
-{
-    return l->problem->classes[i] == l->state->positive ? 1.0 : -1.0;
-}
-
-static void log_update(const learner *l, size_t i, int32_t raised, int32_t lowered, double step)
-{
-    if (l->state->log != NULL)
-        l->state->log[l->state->n_log++] = (kc_perceptron_update){
-            .at = l->state->n_steps,
-            .sample = (int32_t)i,
-            .raised = raised,
-            .lowered = lowered,
-            .step = step,
-        };
-}
-
-/* Everything of a step by `s` on one output but the weights themselves: intercept and means. */
-static void step_aside(const learner *l, size_t output, double s, size_t i)
+static size_t scan_single(const learner *l, const double *weights, const double *intercepts,
+                          double margin, size_t begin, size_t end, mistake *found)
 {
     const kc_rowwise *x = l->problem->x;
-    kc_perceptron_state *state = l->state;
-    const double late = (double)state->n_steps * s;
+    double value = 0.0;
+    const size_t place =
+        x->ops->scan(&l->samples, weights, *intercepts, margin, begin, end, &value);
 
-    if (l->problem->settings->has_intercept)
-        state->intercepts[output] += s;
-    if (state->late_weights == NULL)
-        return;
-    add_row(l->ops, x, state->late_weights + output * x->d, late, i);
-    if (l->problem->settings->has_intercept)
-        state->late_intercepts[output] += late;
+    if (place < end) {
+        const size_t i = sample_at(l, place);
+        const double sign = l->problem->classes[i] == l->state->positive ? 1.0 : -1.0;
+
+        *found = (mistake){i, value, sign, 0, -1};
+    }
+    return place;
 }
 
-static void count_mistake(learner *l, int64_t pass, double shortfall)
+/* The same with a weight vector for each class: the value is that of the sample's own class less
+ * the largest other one. */
+static size_t scan_direct(const learner *l, const double *weights, const double *intercepts,
+                          double margin, size_t begin, size_t end, mistake *found)
 {
-    l->state->mistakes[pass]++;
-    l->state->criterion[pass] += shortfall;
+    const kc_rowwise *x = l->problem->x;
+
+    for (size_t place = begin; place < end; place++) {
+        const size_t i = sample_at(l, place);
+        const int32_t own = l->problem->classes[i];
+        int32_t other = -1;
+
+        for (int32_t k = 0; k < l->n_outputs; k++) {
+            l->values[k] = kc_rowwise_value(x, i, weights + (size_t)k * x->d, intercepts[k]);
+            if (k != own && (other < 0 || !(l->values[k] <= l->values[other])))
+                other = k;
+        }
+        if (!(l->values[own] - l->values[other] > margin)) {
+            *found = (mistake){i, l->values[own] - l->values[other], 1.0, own, other};
+            return place;
+        }
+    }
+    return end;
+}
+
+/* The place of the first mistake from `from` on; n_used where there is none, or where the learning
+ * has ended. */
+static size_t find_mistake(learner *l, const double *weights, const double *intercepts,
+                           double margin, size_t from, mistake *found)
+{
+    l->n_seen = from;
+    while (from < l->n_used && !has_ended(l)) {
+        const size_t end = kc_min(l->n_used, from + l->at_once);
+        const size_t place = l->n_outputs > 1
+                                 ? scan_direct(l, weights, intercepts, margin, from, end, found)
+                                 : scan_single(l, weights, intercepts, margin, from, end, found);
+
+        poll_after(l, place - from + 1);
+        l->n_seen = place;
+        if (place < end) {
+            l->is_overflown = !isfinite(found->value);
+            return has_ended(l) ? l->n_used : place;
+        }
+        from = end;
+    }
+    return l->n_used;
 }
 
 /* ---- The fixed-increment rule ------------------------------------------------------------- */
 
-static size_t sample_at(const learner *l, size_t place)
+static void count_mistake(learner *l, int64_t pass, const mistake *m)
 {
-    return l->order != NULL ? (size_t)l->order[place] : place;
+    l->state->mistakes[pass]++;
+    l->state->criterion[pass] +=
+        weight_of(l, m->sample) * (l->problem->settings->margin - m->value);
 }
 
 /* One cycle over the samples with one weight vector. */
 static void single_pass(learner *l, int64_t pass, double eta)
 {
     const kc_rowwise *x = l->problem->x;
-    const double margin = l->problem->settings->margin;
     kc_perceptron_state *state = l->state;
-    double product = dot_row(l->ops, x, state->weights, sample_at(l, 0));
+    kc_linear_learner rule = {
+        .margin = l->problem->settings->margin,
+        .eta = eta,
+        .sample_weights = l->problem->weights,
+        .has_intercept = l->problem->settings->has_intercept != 0,
+        .a = state->weights,
+        .b = state->intercepts[0],
+        .late_a = state->late_weights,
+        .late_b = state->late_weights != NULL ? state->late_intercepts[0] : 0.0,
+        .n_before = state->n_steps,
+        .log = state->log != NULL ? state->log + state->n_log : NULL,
+    };
+    size_t place = 0;
 
-    for (size_t place = 0; place < x->n; place++) {
-        const size_t i = sample_at(l, place);
-        const size_t next = sample_at(l, place + 1 < x->n ? place + 1 : place);
-        const double value = sign_of(l, i) * (product + state->intercepts[0]);
+    while (place < l->n_used && !has_ended(l)) {
+        const size_t end = kc_min(l->n_used, place + l->at_once);
+        const size_t reached = x->ops->learn(&l->samples, &rule, place, end);
 
-        state->n_steps++;
-        if (is_mistake(l, i, value)) {
-            const double s = eta * weight_of(l, i) * sign_of(l, i);
-
-            count_mistake(l, pass, margin - value);
-            state->n_updates++;
-            log_update(l, i, 0, -1, s);
-            step_aside(l, 0, s, i);
-            product = add_row_dot(l->ops, x, state->weights, s, i, next);
-        } else {
-            product = dot_row(l->ops, x, state->weights, next);
-        }
-        if (!may_go_on(l, row_count(x, i)))
-            return;
+        l->is_overflown = reached < end;
+        poll_after(l, reached - place);
+        place = reached;
     }
+    state->intercepts[0] = rule.b;
+    if (state->late_weights != NULL)
+        state->late_intercepts[0] = rule.late_b;
+    if (state->log != NULL)
+        state->n_log = rule.log - state->log;
+    l->n_seen = place;
+    state->n_steps += (int64_t)place;
+    state->n_updates += rule.n_mistakes;
+    state->mistakes[pass] = rule.n_mistakes;
+    state->criterion[pass] = rule.criterion;
 }
 
-/* The values of all outputs, and the largest of those that are not `own`. */
-static int32_t best_other(const learner *l, size_t i, int32_t own)
+/* ---- The same with a weight vector for each class ----------------------------------------- */
+
+static void log_update(const learner *l, const mistake *m, double step)
+{
+    if (l->state->log != NULL)
+        l->state->log[l->state->n_log++] = (kc_perceptron_update){
+            .at = l->state->n_steps,
+            .sample = (int32_t)m->sample,
+            .raised = m->raised,
+            .lowered = m->lowered,
+            .step = step,
+        };
+}
+
+static void move_output(const learner *l, int32_t output, double step, size_t i)
 {
     const kc_rowwise *x = l->problem->x;
-    int32_t best = -1;
+    const size_t first = (size_t)output * x->d;
+    kc_perceptron_state *state = l->state;
+    const double late = (double)state->n_steps * step;
+    const bool has_intercept = l->problem->settings->has_intercept != 0;
 
-    for (int32_t k = 0; k < l->n_outputs; k++) {
-        l->values[k] =
-            dot_row(l->ops, x, l->state->weights + (size_t)k * x->d, i) + l->state->intercepts[k];
-        if (k != own && (best < 0 || l->values[k] > l->values[best]))
-            best = k;
-    }
-    return best;
+    kc_rowwise_add(x, i, step, state->weights + first);
+    if (has_intercept)
+        state->intercepts[output] += step;
+    if (state->late_weights == NULL)
+        return;
+    kc_rowwise_add(x, i, late, state->late_weights + first);
+    if (has_intercept)
+        state->late_intercepts[output] += late;
 }
 
-/* One cycle with a weight vector for each class. */
 static void direct_pass(learner *l, int64_t pass, double eta)
 {
-    const kc_rowwise *x = l->problem->x;
-    const double margin = l->problem->settings->margin;
     kc_perceptron_state *state = l->state;
+    const double margin = l->problem->settings->margin;
+    const int64_t before = state->n_steps;
+    mistake m;
+    size_t place = find_mistake(l, state->weights, state->intercepts, margin, 0, &m);
 
-    for (size_t place = 0; place < x->n; place++) {
-        const size_t i = sample_at(l, place);
-        const int32_t own = l->problem->classes[i];
-        const int32_t other = best_other(l, i, own);
-        const double value = l->values[own] - l->values[other];
+    while (place < l->n_used) {
+        const double step = eta * weight_of(l, m.sample);
 
-        state->n_steps++;
-        if (is_mistake(l, i, value)) {
-            const double s = eta * weight_of(l, i);
-
-            count_mistake(l, pass, margin - value);
-            state->n_updates++;
-            log_update(l, i, own, other, s);
-            step_aside(l, (size_t)own, s, i);
-            step_aside(l, (size_t)other, -s, i);
-            add_row(l->ops, x, state->weights + (size_t)own * x->d, s, i);
-            add_row(l->ops, x, state->weights + (size_t)other * x->d, -s, i);
-        }
-        if (!may_go_on(l, row_count(x, i) * (size_t)l->n_outputs))
-            return;
+        state->n_steps = before + (int64_t)place + 1;
+        state->n_updates++;
+        count_mistake(l, pass, &m);
+        log_update(l, &m, step);
+        move_output(l, m.raised, step, m.sample);
+        move_output(l, m.lowered, -step, m.sample);
+        place = find_mistake(l, state->weights, state->intercepts, margin, place + 1, &m);
     }
+    state->n_steps = before + (int64_t)l->n_seen;
 }
 
 /* ---- The batch rule ----------------------------------------------------------------------- */
@@ -222,7 +247,7 @@ static void add_to_sum(const learner *l, int32_t output, double s, size_t i)
     const kc_rowwise *x = l->problem->x;
     double *sum = l->sum + (size_t)output * (x->d + 1);
 
-    add_row(l->ops, x, sum, s, i);
+    kc_rowwise_add(x, i, s, sum);
     if (l->problem->settings->has_intercept)
         sum[x->d] += s;
 }
@@ -230,92 +255,213 @@ static void add_to_sum(const learner *l, int32_t output, double s, size_t i)
 /* The sum of y over the mistakes of a. */
 static void sum_mistakes(learner *l, int64_t pass)
 {
-    const kc_rowwise *x = l->problem->x;
+    const kc_perceptron_state *state = l->state;
     const double margin = l->problem->settings->margin;
+    mistake m;
+    size_t place = find_mistake(l, state->weights, state->intercepts, margin, 0, &m);
 
-    memset(l->sum, 0, (size_t)l->n_outputs * (x->d + 1) * sizeof *l->sum);
-    for (size_t i = 0; i < x->n; i++) {
-        const bool is_direct = l->n_outputs > 1;
-        const int32_t own = is_direct ? l->problem->classes[i] : 0;
-        const int32_t other = is_direct ? best_other(l, i, own) : -1;
-        const double value = is_direct ? l->values[own] - l->values[other]
-                                       : sign_of(l, i) * (dot_row(l->ops, x, l->state->weights, i) +
-                                                          l->state->intercepts[0]);
+    memset(l->sum, 0, (size_t)l->n_outputs * (l->problem->x->d + 1) * sizeof *l->sum);
+    while (place < l->n_used) {
+        const double weight = weight_of(l, m.sample);
 
-        if (is_mistake(l, i, value)) {
-            count_mistake(l, pass, margin - value);
-            add_to_sum(l, own, weight_of(l, i) * (is_direct ? 1.0 : sign_of(l, i)), i);
-            if (is_direct)
-                add_to_sum(l, other, -weight_of(l, i), i);
-        }
-        if (!may_go_on(l, row_count(x, i) * (size_t)l->n_outputs))
-            return;
+        count_mistake(l, pass, &m);
+        add_to_sum(l, m.raised, weight * m.sign, m.sample);
+        if (m.lowered >= 0)
+            add_to_sum(l, m.lowered, -weight, m.sample);
+        place = find_mistake(l, state->weights, state->intercepts, margin, place + 1, &m);
     }
 }
 
 static void batch_pass(learner *l, int64_t pass, double eta)
 {
     const size_t d = l->problem->x->d;
+    kc_perceptron_state *state = l->state;
     double square = 0.0;
 
     sum_mistakes(l, pass);
-    if (kc_call_stopped(l->call))
+    if (!is_whole(l) || state->mistakes[pass] == 0)
         return;
-    for (size_t k = 0; k < (size_t)l->n_outputs * (d + 1); k++)
-        square += l->sum[k] * l->sum[k];
-    if (eta * sqrt(square) < l->problem->settings->theta) {
-        l->state->is_converged = 1;
-        return;
-    }
     for (size_t output = 0; output < (size_t)l->n_outputs; output++) {
         const double *sum = l->sum + output * (d + 1);
 
-        for (size_t t = 0; t < d; t++)
-            l->state->weights[output * d + t] += eta * sum[t];
-        l->state->intercepts[output] += eta * sum[d];
+        for (size_t t = 0; t < d; t++) {
+            state->weights[output * d + t] += eta * sum[t];
+            square += sum[t] * sum[t];
+        }
+        state->intercepts[output] += eta * sum[d];
+        square += sum[d] * sum[d];
     }
-    l->state->n_updates++;
+    state->n_updates++;
+    state->is_converged = eta * sqrt(square) < l->problem->settings->theta;
+}
+
+/* ---- The pocket --------------------------------------------------------------------------- */
+
+/* The weight and the number of the samples with a.y <= 0; false where the learning has ended. */
+static bool rate(learner *l, const double *weights, const double *intercepts, double *loss,
+                 int64_t *n_mistakes)
+{
+    mistake m;
+
+    *loss = 0.0;
+    *n_mistakes = 0;
+    for (size_t place = find_mistake(l, weights, intercepts, 0.0, 0, &m); place < l->n_used;
+         place = find_mistake(l, weights, intercepts, 0.0, place + 1, &m)) {
+        *loss += weight_of(l, m.sample);
+        ++*n_mistakes;
+    }
+    return !has_ended(l);
+}
+
+/* What the pocket holds from before is judged by these samples, too. */
+static void open_pocket(learner *l)
+{
+    kc_perceptron_state *state = l->state;
+    int64_t n_mistakes;
+    double loss;
+
+    if (state->best_weights != NULL && state->has_best &&
+        rate(l, state->best_weights, state->best_intercepts, &loss, &n_mistakes)) {
+        state->best_loss = loss;
+        state->best_mistakes = n_mistakes;
+    }
+}
+
+static void keep_best(learner *l)
+{
+    const size_t n_outputs = (size_t)l->n_outputs;
+    kc_perceptron_state *state = l->state;
+    int64_t n_mistakes;
+    double loss;
+
+    if (state->best_weights == NULL || has_ended(l) ||
+        !rate(l, state->weights, state->intercepts, &loss, &n_mistakes) ||
+        (state->has_best && loss >= state->best_loss))
+        return;
+    memcpy(state->best_weights, state->weights,
+           n_outputs * l->problem->x->d * sizeof *state->best_weights);
+    memcpy(state->best_intercepts, state->intercepts, n_outputs * sizeof *state->best_intercepts);
+    state->best_loss = loss;
+    state->best_mistakes = n_mistakes;
+    state->has_best = 1;
 }
 
 /* ---- Driver ------------------------------------------------------------------------------- */
 
+static kc_status list_used(learner *l)
+{
+    const double *weights = l->problem->weights;
+    const size_t n = l->problem->x->n;
+
+    l->n_used = n;
+    for (size_t i = 0; weights != NULL && i < n; i++)
+        l->n_used -= weights[i] == 0.0;
+    if (l->n_used == n)
+        return KC_OK;
+    l->used = kc_call_take(l->call, kc_max(1, l->n_used), sizeof *l->used);
+    if (l->used == NULL)
+        return kc_fail_nomem(l->call->err);
+    for (size_t i = 0, k = 0; i < n; i++)
+        if (weights[i] != 0.0)
+            l->used[k++] = (int32_t)i;
+    return KC_OK;
+}
+
 static kc_status prepare(learner *l)
 {
     const kc_perceptron_settings *settings = l->problem->settings;
-    const size_t n = l->problem->x->n, d = l->problem->x->d;
+    const kc_rowwise *x = l->problem->x;
+    const size_t n_outputs = (size_t)l->n_outputs;
+    const size_t row_values = x->is_sparse ? (size_t)x->indptr[x->n] / x->n : x->d;
 
-    l->values = kc_call_take(l->call, (size_t)l->n_outputs, sizeof *l->values);
+    KC_TRY(list_used(l));
+    l->row_values = (row_values + 8) * n_outputs;
+    l->at_once = kc_max(1, POLL_VALUES / l->row_values);
+    l->samples = (kc_linear_samples){
+        .values = x->are_ones ? NULL : x->values,
+        .row_bytes = x->row_bytes,
+        .d = x->d,
+        .indptr = x->indptr,
+        .cols = x->cols,
+        .classes = l->problem->classes,
+        .positive = l->state->positive,
+        .order = l->used,
+    };
+    l->values = kc_call_take(l->call, n_outputs, sizeof *l->values);
     if (l->values == NULL)
         return kc_fail_nomem(l->call->err);
     if (settings->is_shuffled) {
-        l->order = kc_call_take(l->call, n, sizeof *l->order);
+        l->order = kc_call_take(l->call, kc_max(1, l->n_used), sizeof *l->order);
         if (l->order == NULL)
             return kc_fail_nomem(l->call->err);
     }
     if (settings->rule == KC_RULE_BATCH) {
-        l->sum = kc_call_take(l->call, (size_t)l->n_outputs, (d + 1) * sizeof *l->sum);
+        l->sum = kc_call_take(l->call, n_outputs, (x->d + 1) * sizeof *l->sum);
         if (l->sum == NULL)
             return kc_fail_nomem(l->call->err);
     }
     return KC_OK;
 }
 
+/* From scratch for every pass: passes may be made by several calls. */
+static void shuffle(learner *l)
+{
+    for (size_t k = 0; k < l->n_used; k++)
+        l->order[k] = l->used != NULL ? l->used[k] : (int32_t)k;
+    kc_rng_shuffle(&l->rng, l->order, l->n_used);
+    l->samples.order = l->order;
+}
+
 static void run_pass(learner *l, int64_t pass)
 {
     const double eta = l->problem->settings->eta[pass];
-    const size_t n = l->problem->x->n;
+    kc_perceptron_state *state = l->state;
 
-    if (l->order != NULL) { /* from scratch: passes may be made by several calls */
-        for (size_t i = 0; i < n; i++)
-            l->order[i] = (int32_t)i;
-        kc_rng_shuffle(&l->rng, l->order, n);
-    }
+    state->mistakes[pass] = 0;
+    state->criterion[pass] = 0.0;
+    l->n_seen = 0;
+    if (l->order != NULL)
+        shuffle(l);
     if (l->problem->settings->rule == KC_RULE_BATCH)
         batch_pass(l, pass, eta);
     else if (l->n_outputs > 1)
         direct_pass(l, pass, eta);
     else
         single_pass(l, pass, eta);
+    if (!is_whole(l))
+        return;
+    state->n_done = pass + 1;
+    if (state->mistakes[pass] == 0)
+        state->is_converged = 1;
+    keep_best(l);
+    l->call->progress.n_iter = pass + 1;
+    l->call->progress.objective = state->criterion[pass];
+    if (kc_call_poll(l->call) == KC_ERR_TIME)
+        l->is_out_of_time = true;
+}
+
+static bool are_finite(const double *values, size_t n)
+{
+    for (size_t k = 0; values != NULL && k < n; k++)
+        if (!isfinite(values[k]))
+            return false;
+    return true;
+}
+
+static kc_status check_result(learner *l)
+{
+    const kc_perceptron_state *state = l->state;
+    const size_t n_outputs = (size_t)l->n_outputs, n_weights = n_outputs * l->problem->x->d;
+
+    if (kc_call_stopped(l->call) && !l->is_out_of_time)
+        return kc_call_stop_error(l->call);
+    if (l->is_overflown || !are_finite(state->weights, n_weights) ||
+        !are_finite(state->intercepts, n_outputs) || !are_finite(state->late_weights, n_weights) ||
+        !are_finite(state->late_intercepts, n_outputs))
+        return kc_fail(l->call->err, KC_ERR_RANGE,
+                       "pass %lld overflows float64; scale the data or lower eta",
+                       (long long)state->n_done + (l->is_overflown ? 1 : 0));
+    return KC_OK;
 }
 
 kc_status kc_perceptron_solve(kc_call *call, const kc_perceptron_problem *problem,
@@ -324,7 +470,6 @@ kc_status kc_perceptron_solve(kc_call *call, const kc_perceptron_problem *proble
     learner l = {
         .call = call,
         .problem = problem,
-        .ops = kc_linear_ops_of(problem->x->dtype),
         .state = state,
         .n_outputs = problem->settings->is_direct ? problem->n_classes : 1,
     };
@@ -334,20 +479,12 @@ kc_status kc_perceptron_solve(kc_call *call, const kc_perceptron_problem *proble
     state->n_done = 0;
     state->n_log = 0;
     KC_TRY(prepare(&l));
-    for (int64_t pass = 0; pass < problem->settings->n_passes && !state->is_converged; pass++) {
-        state->mistakes[pass] = 0;
-        state->criterion[pass] = 0.0;
+    open_pocket(&l);
+    for (int64_t pass = 0; pass < problem->settings->n_passes; pass++) {
         run_pass(&l, pass);
-        call->progress.n_iter = pass + 1;
-        call->progress.objective = state->criterion[pass];
-        if (kc_call_poll(call) == KC_ERR_TIME)
-            l.is_out_of_time = true;
-        if (kc_call_stopped(call))
+        if (state->is_converged || has_ended(&l))
             break;
-        state->n_done = pass + 1;
-        if (state->mistakes[pass] == 0)
-            state->is_converged = 1;
     }
     memcpy(state->random, l.rng.state, sizeof state->random);
-    return kc_call_stopped(call) && !l.is_out_of_time ? kc_call_stop_error(call) : KC_OK;
+    return check_result(&l);
 }

@@ -20,7 +20,4 @@ typedef struct kc_perceptron_problem {
 kc_status kc_perceptron_solve(kc_call *call, const kc_perceptron_problem *problem,
                               kc_perceptron_state *state);
 
-/* a.x of row i, by the chain that the rules use. */
-double kc_rowwise_dot(const kc_rowwise *x, const double *a, size_t i);
-
 #endif

@@ -47,7 +47,7 @@ static void decide_chunk(void *data, size_t chunk, int32_t worker)
     for (size_t i = begin; i < end; i++)
         for (size_t k = 0; k < job->n_outputs; k++)
             job->out[i * job->n_outputs + k] =
-                kc_rowwise_dot(job->x, job->weights + k * job->x->d, i) + job->intercepts[k];
+                kc_rowwise_value(job->x, i, job->weights + k * job->x->d, job->intercepts[k]);
 }
 
 static kc_status decide_all(kc_call *call, const kc_rowwise *x, const double *weights,
@@ -77,6 +77,22 @@ kc_status kc_linear_decide(kc_call *call, const kc_points *points, const double 
     return status;
 }
 
+static void find_least(const kc_perceptron_data *data, int32_t positive, const double *values,
+                       kc_perceptron_margin *out)
+{
+    out->least = INFINITY;
+    out->n_mistakes = 0;
+    for (int64_t i = 0; i < data->x->n_rows; i++) {
+        const double value = data->classes[i] == positive ? values[i] : -values[i];
+
+        if (data->weights != NULL && data->weights[i] == 0.0)
+            continue;
+        if (!(value >= out->least))
+            out->least = value;
+        out->n_mistakes += !(value > 0.0);
+    }
+}
+
 kc_status kc_linear_measure(kc_call *call, const kc_perceptron_data *data, int32_t positive,
                             const double *weights, double intercept, kc_perceptron_margin *out)
 {
@@ -88,17 +104,10 @@ kc_status kc_linear_measure(kc_call *call, const kc_perceptron_data *data, int32
         status = kc_fail_nomem(call->err);
     if (status == KC_OK)
         status = decide_all(call, &x, weights, &intercept, 1, values);
-    if (status == KC_OK) {
-        *out = (kc_perceptron_margin){.max_sq_norm = x.max_sq_norm, .least = INFINITY};
-        for (size_t i = 0; i < x.n; i++) {
-            const double value = data->classes[i] == positive ? values[i] : -values[i];
-
-            if (data->weights != NULL && data->weights[i] == 0.0)
-                continue;
-            out->least = fmin(out->least, value);
-            out->n_mistakes += value <= 0.0;
-        }
-    }
+    if (status == KC_OK)
+        status = kc_rowwise_max_sq_norm(call, &x, &out->max_sq_norm);
+    if (status == KC_OK)
+        find_least(data, positive, values, out);
     kc_rowwise_free(call->ctx, &x);
     return status;
 }

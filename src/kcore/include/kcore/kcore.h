@@ -441,7 +441,7 @@ typedef struct kc_perceptron_settings {
     int32_t has_intercept; /* 0: x in place of (1, x) */
     int32_t is_shuffled;   /* a new order for every pass */
     double margin;         /* >= 0 */
-    double theta;          /* batch: converged where |eta(k) sum of y| < theta */
+    double theta;          /* batch: ends after a step with |eta(k) sum of y| < theta */
     int64_t n_passes;      /* at the most */
     const double *eta;     /* n_passes entries: eta(k) of pass k, > 0 */
 } kc_perceptron_settings;
@@ -478,17 +478,26 @@ typedef struct kc_perceptron_state {
     int64_t n_updates;  /* mistakes corrected; batch: passes that moved a */
     uint64_t random[4]; /* of the order: any start but four zeros */
     int64_t *mistakes;  /* n_passes: mistakes of each pass */
-    double *criterion;  /* n_passes: sum of margin - a.y over them, a being that of the moment;
-                           batch with margin 0: the perceptron criterion J_p(a) */
+    double *criterion;  /* n_passes: sum of weight (margin - a.y) over them, a being that of the
+                           moment; batch with margin 0: the perceptron criterion J_p(a) */
     kc_perceptron_update *log; /* room for n samples x n_passes; NULL: not wanted */
     int64_t n_log;
     int64_t n_done;       /* passes begun and ended */
     int32_t is_converged; /* a whole pass without a mistake, or the step below theta */
+    int32_t has_best;     /* whether the pocket holds anything */
+    double *best_weights; /* the pocket, shapes as weights and intercepts: of the vectors at the
+                             ends of passes, the one with the least weight of samples with
+                             a.y <= 0.  What it holds before is compared on the same samples.
+                             NULL: not wanted */
+    double *best_intercepts;
+    double best_loss;      /* that weight */
+    int64_t best_mistakes; /* number of those samples */
 } kc_perceptron_state;
 
 /* Runs every problem of `states` until it converges, n_passes are done, or the time limit is
- * reached (the state is then that of the last sample).  KC_ERR_CANCELLED where it was stopped: the
- * arrays hold no meaning then. */
+ * reached (the state is then that of the last sample).  Samples of weight zero are not there.
+ * KC_ERR_CANCELLED where it was stopped, KC_ERR_RANGE where the weights overflow: the arrays hold
+ * no meaning then. */
 KC_API KC_MUST_CHECK kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
                                                  const kc_perceptron_settings *settings,
                                                  const kc_perceptron_data *data,
