@@ -1,7 +1,11 @@
 /* Rows come from the store, which keeps those there is room for: later passes find most mistakes
- * there.  A row that is missing is computed together with those of the samples that, as things
- * stand, will be the next mistakes of the pass: several rows cost little more than one, since the
- * samples are read once for all of them. */
+ * there.
+ *
+ * Several rows cost little more than one, since the samples are read once for all of them.  So
+ * where rows are missing, a window of the samples to come is looked at through the small matrix of
+ * their own kernel values: that shows which of them are mistakes, one correction after the other.
+ * Then the rows of these are computed together, and all values are moved.  A value is moved by the
+ * same operations in the same order either way. */
 #include "solver/kc_kernel_perceptron.h"
 
 #include <math.h>
@@ -10,9 +14,13 @@
 #include "base/kc_rng.h"
 #include "simd/kc_smo_ops.h"
 
-/* Rows computed at once, and samples looked at to find them. */
-#define BATCH ((size_t)12)
-#define LOOK_AHEAD ((size_t)4096)
+/* Rows computed at once, samples of a window, and mistakes that make one worth its matrix. */
+#define MOST_ROWS ((size_t)32)
+#define MOST_SAMPLES ((size_t)512)
+#define LEAST_ROWS 3.0
+
+/* Samples after which those before count half for the rate of missing rows. */
+#define MEMORY ((double)1024)
 
 /* Samples between two looks at the clock. */
 #define POLL_SAMPLES ((size_t)1 << 16)
@@ -24,15 +32,17 @@ typedef struct learner {
     double *values; /* n_outputs x n */
     size_t n;
     int32_t n_outputs;
-    kc_cols cols;      /* all samples */
-    size_t n_used;     /* samples with a weight that is not zero: others are not there */
-    int32_t *used;     /* which they are; NULL: all */
-    int32_t *shuffled; /* the used ones in the order of this pass */
-    int32_t *order;    /* of this pass; NULL: 0, 1, 2, ... */
-    uint8_t *is_asked; /* n: whether the row was computed once */
-    double *steps;     /* batch: n_outputs x n, what coefficients move by */
-    double *changes;   /* batch: n_outputs x n, what values move by */
-    int32_t *moved;    /* batch: n */
+    kc_cols cols;               /* all samples */
+    size_t n_used;              /* samples with a weight that is not zero: others are not there */
+    int32_t *used;              /* which they are; NULL: all */
+    int32_t *shuffled;          /* the used ones in the order of this pass */
+    int32_t *order;             /* of this pass; NULL: 0, 1, 2, ... */
+    uint8_t *is_asked;          /* n: whether the row was computed once */
+    double n_looked, n_missing; /* lately: samples, and rows of theirs that had to be computed */
+    double *intercepts;         /* of a window: n_outputs */
+    double *steps;              /* batch: n_outputs x n, what coefficients move by */
+    double *changes;            /* batch: n_outputs x n, what values move by */
+    int32_t *moved;             /* batch: n */
     kc_rng rng;
     size_t since_poll;
 } learner;
@@ -58,11 +68,6 @@ static double weight_of(const learner *l, size_t i)
     return l->problem->weights != NULL ? l->problem->weights[i] : 1.0;
 }
 
-static double value_of(const learner *l, int32_t output, size_t i)
-{
-    return l->values[(size_t)output * l->n + i] + l->state->intercepts[output];
-}
-
 /* a.y of a sample; its output and the one it is to be told from: -1 with one output. */
 typedef struct verdict {
     int32_t own, other;
@@ -70,20 +75,34 @@ typedef struct verdict {
     double value;
 } verdict;
 
-static verdict judge(const learner *l, size_t i)
+/* Values of some samples, those of an output side by side, and what is added to them. */
+typedef struct outlook {
+    const double *values, *intercepts;
+    size_t n;
+} outlook;
+
+static verdict judge(const learner *l, const outlook *out, size_t at, size_t i)
 {
     verdict v = {.own = 0, .other = -1, .sign = 1.0};
+    double own = out->values[at] + out->intercepts[0], other = 0.0;
 
     if (l->n_outputs == 1) {
         v.sign = l->problem->classes[i] == l->state->positive ? 1.0 : -1.0;
-        v.value = v.sign * value_of(l, 0, i);
+        v.value = v.sign * own;
         return v;
     }
     v.own = l->problem->classes[i];
-    for (int32_t k = 0; k < l->n_outputs; k++)
-        if (k != v.own && (v.other < 0 || value_of(l, k, i) > value_of(l, v.other, i)))
+    for (int32_t k = 0; k < l->n_outputs; k++) {
+        const double value = out->values[(size_t)k * out->n + at] + out->intercepts[k];
+
+        if (k == v.own) {
+            own = value;
+        } else if (v.other < 0 || value > other) {
             v.other = k;
-    v.value = value_of(l, v.own, i) - value_of(l, v.other, i);
+            other = value;
+        }
+    }
+    v.value = own - other;
     return v;
 }
 
@@ -93,100 +112,262 @@ static bool is_mistake(const learner *l, const verdict *v)
     return !(v->value > l->problem->settings->margin);
 }
 
-static kc_status count_mistake(const learner *l, int64_t pass, size_t i, const verdict *v)
+static kc_status check_value(const learner *l, const verdict *v)
 {
-    if (!isfinite(v->value))
-        return kc_fail(l->call->err, KC_ERR_RANGE,
-                       "pass %lld overflows float64; scale the data or lower eta",
-                       (long long)l->state->n_done + 1);
+    if (isfinite(v->value))
+        return KC_OK;
+    return kc_fail(l->call->err, KC_ERR_RANGE,
+                   "pass %lld overflows float64; scale the data or lower eta",
+                   (long long)l->state->n_done + 1);
+}
+
+static void count_mistake(const learner *l, int64_t pass, size_t i, const verdict *v)
+{
     l->state->mistakes[pass]++;
     l->state->criterion[pass] += weight_of(l, i) * (l->problem->settings->margin - v->value);
+}
+
+/* ---- Corrections -------------------------------------------------------------------------- */
+
+/* A mistake that is to be corrected. */
+typedef struct correction {
+    verdict verdict;
+    int32_t sample;
+    double step;   /* of `own`; `other` moves the other way */
+    int64_t after; /* samples looked at since the correction before it, its own among them */
+} correction;
+
+/* Everything of a step of one output but its values. */
+static void move_output(const learner *l, int32_t output, int32_t sample, double step)
+{
+    kc_perceptron_state *state = l->state;
+    const double late = (double)state->n_steps * step;
+    const size_t at = (size_t)output * l->n + (size_t)sample;
+    const bool has_intercept = l->problem->settings->has_intercept != 0;
+
+    state->weights[at] += step;
+    if (has_intercept)
+        state->intercepts[output] += step;
+    if (state->late_weights == NULL)
+        return;
+    state->late_weights[at] += late;
+    if (has_intercept)
+        state->late_intercepts[output] += late;
+}
+
+static void note(const learner *l, int64_t pass, const correction *c)
+{
+    const verdict *v = &c->verdict;
+    kc_perceptron_state *state = l->state;
+
+    state->n_steps += c->after;
+    state->n_updates++;
+    count_mistake(l, pass, (size_t)c->sample, v);
+    if (state->log != NULL)
+        state->log[state->n_log++] = (kc_perceptron_update){
+            .at = state->n_steps,
+            .sample = c->sample,
+            .raised = v->own,
+            .lowered = v->other,
+            .step = c->step,
+        };
+    move_output(l, v->own, c->sample, c->step);
+    if (v->other >= 0)
+        move_output(l, v->other, c->sample, -c->step);
+}
+
+static const kc_smo_row_ops *row_ops(const learner *l)
+{
+    return kc_smo_rows(kc_smo_ops_chosen(), kc_store_dtype(l->problem->store));
+}
+
+/* values += the rows of all corrections times their steps, output by output. */
+static void move_values(const learner *l, const correction *all, size_t n, const void *const *rows)
+{
+    for (int32_t output = 0; output < l->n_outputs; output++) {
+        double *values = l->values + (size_t)output * l->n;
+        const void *own[MOST_ROWS];
+        double minus[MOST_ROWS];
+        size_t n_own = 0;
+
+        for (size_t k = 0; k < n; k++) {
+            const bool is_raised = all[k].verdict.own == output;
+
+            if (!is_raised && all[k].verdict.other != output)
+                continue;
+            own[n_own] = rows[k];
+            minus[n_own++] = is_raised ? -all[k].step : all[k].step;
+        }
+        if (n_own > 0)
+            row_ops(l)->sweep(values, values, own, minus, n_own, l->n);
+    }
+}
+
+/* Whether the row is likely to be kept: it was there, and nothing has been driven out. */
+static bool is_at_hand(const learner *l, size_t i)
+{
+    return l->is_asked[i] && kc_store_count(l->problem->store).rows_evicted == 0;
+}
+
+/* Makes the corrections, once their rows are there; up to then nothing has changed. */
+static kc_status correct(learner *l, int64_t pass, const correction *all, size_t n)
+{
+    const void *rows[MOST_ROWS];
+    int32_t points[MOST_ROWS];
+
+    for (size_t k = 0; k < n; k++) {
+        points[k] = all[k].sample;
+        l->n_missing += !is_at_hand(l, (size_t)points[k]);
+    }
+    KC_TRY(kc_store_get(l->call, l->problem->store, &l->cols, points, n, rows));
+    move_values(l, all, n, rows);
+    for (size_t k = 0; k < n; k++) {
+        note(l, pass, &all[k]);
+        l->is_asked[points[k]] = 1;
+    }
     return KC_OK;
 }
 
-/* ---- Rows --------------------------------------------------------------------------------- */
+/* ---- Windows ------------------------------------------------------------------------------ */
 
-/* The row of the sample at `place`; others that will be needed soon are computed with it. */
-static kc_status fetch_row(learner *l, size_t place, const void **row)
+/* How many samples to look at through their own matrix, so that it costs less than half of the rows
+ * it finds; 0: it does not pay. */
+static size_t choose_window(const learner *l, size_t place)
 {
-    const size_t most = kc_min(BATCH, kc_store_slots(l->problem->store) / 2);
-    const size_t end = kc_min(l->n_used, place + LOOK_AHEAD);
-    const void *rows[BATCH];
-    int32_t points[BATCH];
-    size_t n = 0;
+    const double rate = (l->n_missing + 1) / (l->n_looked + 1);
+    const double most = fmin((double)kc_min(MOST_SAMPLES, l->n_used - place),
+                             fmin((double)MOST_ROWS / rate, rate * (double)l->n / 2));
+    size_t ld;
 
-    points[n++] = (int32_t)sample_at(l, place);
-    if (!l->is_asked[points[0]])
-        for (size_t next = place + 1; next < end && n < most; next++) {
-            const size_t i = sample_at(l, next);
-            const verdict v = judge(l, i);
+    if (kc_store_matrix(l->problem->store, &ld) != NULL || rate * most < LEAST_ROWS)
+        return 0;
+    return (size_t)most;
+}
 
-            if (!l->is_asked[i] && is_mistake(l, &v))
-                points[n++] = (int32_t)i;
-        }
-    KC_TRY(kc_store_get(l->call, l->problem->store, &l->cols, points, n, rows));
-    for (size_t k = 0; k < n; k++)
-        l->is_asked[points[k]] = 1;
-    *row = rows[0];
+/* Samples of a pass that are looked at together. */
+typedef struct window {
+    size_t n;
+    int32_t *points;
+    double *values; /* n_outputs x n, as they are after the corrections found so far */
+    char *matrix;   /* n x n kernel values */
+    correction found[MOST_ROWS];
+    size_t n_found;
+    size_t n_looked;
+} window;
+
+static kc_status open_window(learner *l, size_t place, window *w)
+{
+    kc_store *store = l->problem->store;
+    const size_t n_outputs = (size_t)l->n_outputs;
+
+    w->points = kc_call_take(l->call, w->n, sizeof *w->points);
+    w->values = kc_call_take(l->call, n_outputs, w->n * sizeof *w->values);
+    w->matrix = kc_call_take(l->call, w->n, w->n * kc_dtype_bytes(kc_store_dtype(store)));
+    if (w->points == NULL || w->values == NULL || w->matrix == NULL)
+        return kc_fail_nomem(l->call->err);
+    for (size_t k = 0; k < w->n; k++) {
+        w->points[k] = (int32_t)sample_at(l, place + k);
+        for (size_t o = 0; o < n_outputs; o++)
+            w->values[o * w->n + k] = l->values[o * l->n + (size_t)w->points[k]];
+    }
+    memcpy(l->intercepts, l->state->intercepts, n_outputs * sizeof *l->intercepts);
+    return kc_store_gather(l->call, store, w->points, w->n, w->points, w->n, w->matrix, w->n);
+}
+
+/* One output of the window moves by `step` times the sample at k. */
+static void move_window(const learner *l, window *w, int32_t output, size_t k, double step)
+{
+    const void *row = w->matrix + k * w->n * kc_dtype_bytes(kc_store_dtype(l->problem->store));
+    double *values = w->values + (size_t)output * w->n;
+    const double minus = -step;
+
+    row_ops(l)->sweep(values, values, &row, &minus, 1, w->n);
+    if (l->problem->settings->has_intercept)
+        l->intercepts[output] += step;
+}
+
+/* The mistakes of the window, each corrected within it. */
+static kc_status search_window(learner *l, double eta, window *w)
+{
+    const size_t most = kc_min(MOST_ROWS, kc_store_slots(l->problem->store));
+    const outlook out = {w->values, l->intercepts, w->n};
+    size_t last = 0;
+
+    for (size_t k = 0; k < w->n && w->n_found < most; k++) {
+        const size_t i = (size_t)w->points[k];
+        const verdict v = judge(l, &out, k, i);
+        const double step = eta * weight_of(l, i) * v.sign;
+
+        w->n_looked = k + 1;
+        if (!is_mistake(l, &v))
+            continue;
+        KC_TRY(check_value(l, &v));
+        w->found[w->n_found++] = (correction){v, w->points[k], step, (int64_t)(k + 1 - last)};
+        last = k + 1;
+        move_window(l, w, v.own, k, step);
+        if (v.other >= 0)
+            move_window(l, w, v.other, k, -step);
+    }
+    return KC_OK;
+}
+
+static kc_status run_window(learner *l, int64_t pass, double eta, size_t place, window *w)
+{
+    KC_TRY(open_window(l, place, w));
+    KC_TRY(search_window(l, eta, w));
+    KC_TRY(correct(l, pass, w->found, w->n_found));
+    for (size_t k = 0; k < w->n_found; k++)
+        w->n_looked -= (size_t)w->found[k].after; /* they are counted */
+    l->state->n_steps += (int64_t)w->n_looked;
     return KC_OK;
 }
 
 /* ---- The fixed-increment rule ------------------------------------------------------------- */
 
-/* One output moves by `step` times sample i, whose row is at hand. */
-static void move(const learner *l, int32_t output, size_t i, double step, const void *row)
+/* A mistake is at `place`; *next: the place from which to go on. */
+static kc_status correct_from(learner *l, int64_t pass, double eta, size_t place, const verdict *v,
+                              size_t *next)
 {
-    const kc_smo_row_ops *ops = kc_smo_rows(kc_smo_ops_chosen(), kc_store_dtype(l->problem->store));
-    kc_perceptron_state *state = l->state;
-    double *values = l->values + (size_t)output * l->n;
-    const double late = (double)state->n_steps * step, minus = -step;
-    const bool has_intercept = l->problem->settings->has_intercept != 0;
+    const size_t i = sample_at(l, place);
+    const correction one = {*v, (int32_t)i, eta * weight_of(l, i) * v->sign, 1};
+    const kc_arena_point point = kc_arena_mark(l->call->arena);
+    window w = {.n = is_at_hand(l, i) ? 0 : choose_window(l, place)};
+    const int64_t n_before = l->state->n_steps;
+    kc_status status;
 
-    ops->sweep(values, values, &row, &minus, 1, l->n);
-    state->weights[(size_t)output * l->n + i] += step;
-    if (has_intercept)
-        state->intercepts[output] += step;
-    if (state->late_weights == NULL)
-        return;
-    state->late_weights[(size_t)output * l->n + i] += late;
-    if (has_intercept)
-        state->late_intercepts[output] += late;
-}
-
-static void log_update(const learner *l, size_t i, const verdict *v, double step)
-{
-    if (l->state->log != NULL)
-        l->state->log[l->state->n_log++] = (kc_perceptron_update){
-            .at = l->state->n_steps,
-            .sample = (int32_t)i,
-            .raised = v->own,
-            .lowered = v->other,
-            .step = step,
-        };
+    if (w.n == 0) {
+        KC_TRY(check_value(l, v));
+        *next = place + 1;
+        return correct(l, pass, &one, 1);
+    }
+    status = run_window(l, pass, eta, place, &w);
+    *next = place + (size_t)(l->state->n_steps - n_before);
+    kc_arena_release(l->call->arena, point);
+    return status;
 }
 
 static kc_status single_pass(learner *l, int64_t pass, double eta)
 {
-    for (size_t place = 0; place < l->n_used; place++) {
-        const size_t i = sample_at(l, place);
-        const verdict v = judge(l, i);
-        const double step = eta * weight_of(l, i) * v.sign;
-        const void *row;
+    const outlook out = {l->values, l->state->intercepts, l->n};
+    size_t place = 0;
+
+    while (place < l->n_used) {
+        const verdict v = judge(l, &out, sample_at(l, place), sample_at(l, place));
+        size_t next = place + 1;
 
         if (is_mistake(l, &v)) {
             KC_TRY(kc_call_poll(l->call));
-            KC_TRY(fetch_row(l, place, &row));
-            KC_TRY(count_mistake(l, pass, i, &v));
-            l->state->n_steps++;
-            l->state->n_updates++;
-            log_update(l, i, &v, step);
-            move(l, v.own, i, step, row);
-            if (v.other >= 0)
-                move(l, v.other, i, -step, row);
+            KC_TRY(correct_from(l, pass, eta, place, &v, &next));
         } else {
             l->state->n_steps++;
             KC_TRY(poll(l, 1));
         }
+        l->n_looked += (double)(next - place);
+        if (l->n_looked > MEMORY) {
+            l->n_looked /= 2;
+            l->n_missing /= 2;
+        }
+        place = next;
     }
     return KC_OK;
 }
@@ -196,13 +377,16 @@ static kc_status single_pass(learner *l, int64_t pass, double eta)
 /* What each coefficient would move by with eta = 1: y summed over the mistakes. */
 static kc_status find_steps(learner *l, int64_t pass)
 {
+    const outlook out = {l->values, l->state->intercepts, l->n};
+
     memset(l->steps, 0, (size_t)l->n_outputs * l->n * sizeof *l->steps);
     for (size_t place = 0; place < l->n_used; place++) {
         const size_t i = sample_at(l, place);
-        const verdict v = judge(l, i);
+        const verdict v = judge(l, &out, i, i);
 
         if (is_mistake(l, &v)) {
-            KC_TRY(count_mistake(l, pass, i, &v));
+            KC_TRY(check_value(l, &v));
+            count_mistake(l, pass, i, &v);
             l->steps[(size_t)v.own * l->n + i] += weight_of(l, i) * v.sign;
             if (v.other >= 0)
                 l->steps[(size_t)v.other * l->n + i] -= weight_of(l, i);
@@ -310,9 +494,11 @@ static kc_status prepare(learner *l)
 
     KC_TRY(list_used(l));
     l->is_asked = kc_call_take(l->call, l->n, sizeof *l->is_asked);
+    l->intercepts = kc_call_take(l->call, (size_t)l->n_outputs, sizeof *l->intercepts);
     if (settings->is_shuffled)
         l->shuffled = kc_call_take(l->call, kc_max(1, l->n_used), sizeof *l->shuffled);
-    if (l->is_asked == NULL || (settings->is_shuffled && l->shuffled == NULL))
+    if (l->is_asked == NULL || l->intercepts == NULL ||
+        (settings->is_shuffled && l->shuffled == NULL))
         return kc_fail_nomem(l->call->err);
     memset(l->is_asked, 0, l->n * sizeof *l->is_asked);
     if (is_batch) {
