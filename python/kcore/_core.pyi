@@ -144,6 +144,8 @@ class LinearState:
     intercepts: NDArray[np.float64]
     late_weights: NDArray[np.float64] | None
     late_intercepts: NDArray[np.float64] | None
+    best_weights: NDArray[np.float64] | None
+    best_intercepts: NDArray[np.float64] | None
     random: NDArray[np.uint64]
     mistakes: NDArray[np.int64]
     criterion: NDArray[np.float64]
@@ -152,6 +154,9 @@ class LinearState:
     n_updates: int
     n_done: int
     is_converged: bool
+    has_best: bool
+    best_loss: float
+    best_mistakes: int
     def __new__(
         cls,
         positive: int,
@@ -159,9 +164,12 @@ class LinearState:
         intercepts: NDArray[np.float64],
         late_weights: NDArray[np.float64] | None,
         late_intercepts: NDArray[np.float64] | None,
+        best_weights: NDArray[np.float64] | None,
+        best_intercepts: NDArray[np.float64] | None,
         random: NDArray[np.uint64],
     ) -> Self: ...
-    def __setstate__(self, counts: tuple[int, int, int, bool]) -> None: ...
+    def __setstate__(self, counts: tuple[int, int, int, bool, bool, float, int]) -> None: ...
+    def copy(self) -> LinearState: ...
 
 def perceptron_run(
     points: Points,

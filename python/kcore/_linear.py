@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,21 @@ class Samples(NamedTuple):
 
 
 class Line(Fitted):
-    """Weight vectors and the history of how they were learnt."""
+    """Weight vectors and the history of how they were learnt.
+
+    Parameters
+    ----------
+    shape, names
+        Of the samples.
+    classes : ndarray
+        The labels.
+    states : list of LinearState
+        One for each problem.
+    traits : dict
+        Parameters that must not change while weights are learnt.
+    votes : list of list of Votes, optional
+        Those so far, of each problem.
+    """
 
     def __init__(
         self,
@@ -31,42 +46,59 @@ class Line(Fitted):
         names: NDArray[np.object_] | None,
         classes: NDArray[Any],
         states: list[_core.LinearState],
-        is_direct: bool,
+        traits: dict[str, Any],
+        votes: list[list[Votes]] | None = None,
     ) -> None:
         super().__init__(shape, names)
         self.classes = classes
         self.states = states
-        self.is_direct = is_direct
-        self.mistakes: list[list[int]] = [[] for _ in states]
-        self.criterion: list[list[float]] = [[] for _ in states]
-        self.votes: list[list[Votes]] = [[] for _ in states]
-        self.best: list[tuple[int, NDArray[np.float64], float] | None] = [None] * len(states)
+        self.traits = traits
+        self.mistakes = [np.empty(0, np.int64) for _ in states]
+        self.criterion = [np.empty(0) for _ in states]
+        self.votes: list[list[Votes]] = [[] for _ in states] if votes is None else votes
         self.bound: float | None = None
+        self.is_out_of_time = False
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether one problem has a weight vector for each class."""
+        return self.traits["multi_class"] == "direct" and len(self.classes) > 2
 
     @property
     def n_outputs(self) -> int:
         """Weight vectors of one problem."""
         return len(self.classes) if self.is_direct else 1
 
+    @property
+    def n_passes(self) -> int:
+        """Passes, the most of any problem."""
+        return max(map(len, self.mistakes))
+
+    def copy_states(self) -> list[_core.LinearState]:
+        """Return states to go on from."""
+        return [state.copy() for state in self.states]
+
     def vectors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights (n_outputs, n_features) and intercepts that predict."""
         weights, intercepts = [], []
-        for state, best in zip(self.states, self.best, strict=True):
-            if best is not None:
-                w, b = best[1][None, :], np.array([best[2]])
-            elif state.late_weights is not None and state.late_intercepts is not None:
-                t = state.n_steps  # at least one: a fit looks at every sample
-                w = ((t + 1) * state.weights - state.late_weights) / t
-                b = ((t + 1) * state.intercepts - state.late_intercepts) / t
-            else:
-                w, b = state.weights, state.intercepts
+        for state in self.states:
+            w, b, t = state.weights, state.intercepts, state.n_steps
+            if state.has_best:
+                assert state.best_weights is not None
+                assert state.best_intercepts is not None
+                w, b = state.best_weights, state.best_intercepts
+            elif state.late_weights is not None and t > 0:
+                assert state.late_intercepts is not None
+                w = ((t + 1) * w - state.late_weights) / t
+                b = ((t + 1) * b - state.late_intercepts) / t
             weights.append(w)
             intercepts.append(b)
-        return np.ascontiguousarray(np.concatenate(weights)), np.concatenate(intercepts)
+        return np.concatenate(weights), np.concatenate(intercepts)
 
 
-def sum_ragged(rows: list[list[float]]) -> NDArray[np.float64]:
-    total = np.zeros(max(map(len, rows), default=0))
+def sum_ragged(rows: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    """Return the sum of rows of different lengths, entry by entry."""
+    total = np.zeros(max(map(len, rows)), dtype)
     for row in rows:
         total[: len(row)] += row
     return total
@@ -81,13 +113,19 @@ def bound_of(
     eta: float,
     is_batch: bool,
 ) -> float | None:
-    """Return the most corrections by the theorem; None where the vector does not separate."""
+    """Return the most corrections by the theorem; None where the vector does not separate.
+
+    The theorem is about exact arithmetic. A computed a.y is off by no more than
+    c = 4 (d + 4) 2^-53 |a| |y|, which acts as a margin, and |a| <= sqrt(k) max |y| after k
+    corrections: the bound grows by c (1 + sqrt(k)) of itself.
+    """
     sq_norm, least, _ = _core.perceptron_measure(
         samples.points, samples.codes, samples.n_classes, None, 1, weights, intercept
     )
     if not least > 0:
         return None
-    longest = sq_norm + float(fit_intercept)
-    vector = float(weights @ weights) + intercept * intercept
-    n_terms = samples.points.shape[0] if is_batch else 1
-    return (longest + 2 * margin / eta) * n_terms * vector / least**2
+    n, d = samples.points.shape
+    size = math.hypot(float(np.linalg.norm(weights)), intercept) / least
+    longest = sq_norm + float(fit_intercept) + 2 * margin / eta
+    bound = longest * size * size * (n if is_batch else 1)
+    return bound * (1 + 4 * (d + 4) * 2.0**-53 * (1 + math.sqrt(bound)))

@@ -26,20 +26,24 @@ cdef class LinearState:
         Where learning starts; changed in place.
     late_weights, late_intercepts : ndarray of float64 or None
         The same shapes, for the mean over all steps.
+    best_weights, best_intercepts : ndarray of float64 or None
+        The same shapes, for the pocket.
     random : ndarray of uint64, shape (4,)
         State of the generator of the order.
     """
 
     cdef readonly int32_t positive
-    cdef readonly object weights, intercepts, late_weights, late_intercepts, random
+    cdef readonly object weights, intercepts, late_weights, late_intercepts
+    cdef readonly object best_weights, best_intercepts, random
     cdef readonly object mistakes, criterion, log
-    cdef public int64_t n_steps, n_updates
-    cdef readonly int64_t n_done
-    cdef readonly bint is_converged
-    cdef Py_buffer buffers[8]
+    cdef readonly int64_t n_steps, n_updates, n_done, best_mistakes
+    cdef readonly bint is_converged, has_best
+    cdef readonly double best_loss
+    cdef Py_buffer buffers[9]
 
     def __cinit__(
-        self, int32_t positive, weights, intercepts, late_weights, late_intercepts, random,
+        self, int32_t positive, weights, intercepts, late_weights, late_intercepts,
+        best_weights, best_intercepts, random,
     ):
         memset(self.buffers, 0, sizeof(self.buffers))
         self.positive = positive
@@ -47,16 +51,31 @@ cdef class LinearState:
         self.intercepts = intercepts
         self.late_weights = late_weights
         self.late_intercepts = late_intercepts
+        self.best_weights = best_weights
+        self.best_intercepts = best_intercepts
         self.random = random
 
+    cdef tuple arrays(self):
+        return (self.weights, self.intercepts, self.late_weights, self.late_intercepts,
+                self.best_weights, self.best_intercepts, self.random)
+
+    cdef tuple counts(self):
+        return (self.n_steps, self.n_updates, self.n_done, self.is_converged, self.has_best,
+                self.best_loss, self.best_mistakes)
+
     def __reduce__(self):
-        parts = (self.positive, self.weights, self.intercepts, self.late_weights,
-                 self.late_intercepts, self.random)
-        return LinearState, parts, (
-            self.n_steps, self.n_updates, self.n_done, self.is_converged)
+        return LinearState, (self.positive, *self.arrays()), self.counts()
 
     def __setstate__(self, counts):
-        self.n_steps, self.n_updates, self.n_done, self.is_converged = counts
+        (self.n_steps, self.n_updates, self.n_done, self.is_converged, self.has_best,
+         self.best_loss, self.best_mistakes) = counts
+
+    def copy(self):
+        """Return a state with arrays of its own, to go on from."""
+        arrays = [None if array is None else array.copy() for array in self.arrays()]
+        state = LinearState(self.positive, *arrays)
+        state.__setstate__(self.counts())
+        return state
 
     cdef int lend(self, kc_perceptron_state *state, int64_t n_outputs, int64_t d, int64_t n,
                   int64_t n_passes, bint is_logged) except -1:
@@ -68,6 +87,9 @@ cdef class LinearState:
         state.positive = self.positive
         state.n_steps = self.n_steps
         state.n_updates = self.n_updates
+        state.has_best = self.has_best
+        state.best_loss = self.best_loss
+        state.best_mistakes = self.best_mistakes
         for k in range(4):
             state.random[k] = random[k]
         self.mistakes = empty(n_passes, INT64)
@@ -82,16 +104,22 @@ cdef class LinearState:
                 &b[3], self.late_intercepts, b"d", n_outputs, True)
         state.mistakes = <int64_t *>borrow(&b[4], self.mistakes, b"q", n_passes, True)
         state.criterion = <double *>borrow(&b[5], self.criterion, b"d", n_passes, True)
+        if self.best_weights is not None:
+            state.best_weights = <double *>borrow(
+                &b[6], self.best_weights, b"d", n_outputs * d, True)
+            state.best_intercepts = <double *>borrow(
+                &b[7], self.best_intercepts, b"d", n_outputs, True)
+        self.log = None
         if is_logged:
             self.log = empty(n * n_passes, UPDATE)
-            PyObject_GetBuffer(self.log, &b[6], PyBUF_WRITABLE)
-            state.log = <kc_perceptron_update *>b[6].buf
+            PyObject_GetBuffer(self.log, &b[8], PyBUF_WRITABLE)
+            state.log = <kc_perceptron_update *>b[8].buf
         return 0
 
     cdef int take_back(self, const kc_perceptron_state *state) except -1:
         cdef uint64_t[::1] random = self.random
         cdef int k
-        for k in range(8):
+        for k in range(9):
             PyBuffer_Release(&self.buffers[k])
         for k in range(4):
             random[k] = state.random[k]
@@ -99,8 +127,11 @@ cdef class LinearState:
         self.n_updates = state.n_updates
         self.n_done = state.n_done
         self.is_converged = state.is_converged
+        self.has_best = state.has_best
+        self.best_loss = state.best_loss
+        self.best_mistakes = state.best_mistakes
         if self.log is not None:
-            self.log = self.log[:state.n_log]
+            self.log = self.log[:state.n_log].copy()
         return 0
 
 
@@ -146,6 +177,7 @@ def perceptron_run(
         <size_t>max(1, n_states) * sizeof(kc_perceptron_state))
     if c_states == NULL:
         raise MemoryError
+    memset(c_states, 0, <size_t>n_states * sizeof(kc_perceptron_state))
     try:
         open_view(&view, points, b"X")
         n = view.points.n_rows

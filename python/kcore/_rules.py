@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -68,8 +69,13 @@ class RuleEstimator(Estimator):
             draws: list[Any] = [int(source.integers(2**63)) for _ in range(n_problems)]
         elif hasattr(source, "randint"):  # a RandomState
             draws = [int(source.randint(2**31)) for _ in range(n_problems)]
-        else:
+        elif source is None or (hasattr(source, "__index__") and operator.index(source) >= 0):
             draws = [source] * n_problems
+        else:
+            raise ValueError(
+                "random_state must be None, an integer >= 0, a Generator or a RandomState, got "
+                f"{source!r}"
+            )
         seeds = [
             np.random.SeedSequence(entropy, spawn_key=(k,)).generate_state(4, np.uint64)
             for k, entropy in enumerate(draws)

@@ -6,7 +6,7 @@ the k-th vector on a sample is a running sum of s_k (x_k.x + 1).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,11 @@ class Votes(NamedTuple):
     first: float  # samples seen with the vector before the first one
 
 
-def votes_of(points: Points, state: _core.LinearState, n_before: int) -> Votes:
-    log = state.log
-    assert log is not None  # asked for, where votes are
+def votes_of(points: Points, logs: list[NDArray[np.void]], n_before: int, n_steps: int) -> Votes:
+    """Return the votes of one problem from its updates after step `n_before`, until `n_steps`."""
+    log = np.concatenate(logs)
     used, place = np.unique(log["sample"], return_inverse=True)
-    times = np.concatenate([log["at"], [state.n_steps + 1]])
+    times = np.concatenate([log["at"], [n_steps + 1]])
     return Votes(
         _take(points, used),
         place,
@@ -98,14 +98,19 @@ def _ballot(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _products(x: Points, z: Points) -> NDArray[np.float64]:
-    """Return x_i.z_j in float64."""
-    n = z.shape[0]
-    if isinstance(z, CSR):
-        from scipy.sparse import csr_array
+    """Return x_i.z_j in float64; of sparse samples z, only some are written out at once."""
+    n, d = z.shape
+    if not isinstance(z, CSR):
+        return _decide(x, z)
+    from scipy.sparse import csr_array
 
-        dense = csr_array((z.data, z.indices, z.indptr), shape=z.shape).toarray()
-    else:
-        dense = z
-    weights = np.ascontiguousarray(dense, dtype=np.float64)
-    products: NDArray[np.float64] = _core.linear_decision(x, weights, np.zeros(n), 0)
+    matrix = csr_array((z.data, z.indices, z.indptr), shape=z.shape)
+    step = max(1, _CHUNK // d)
+    parts = [_decide(x, matrix[k : k + step].toarray()) for k in range(0, n, step)]
+    return np.concatenate(parts, axis=1)
+
+
+def _decide(x: Points, z: NDArray[Any]) -> NDArray[np.float64]:
+    weights = np.ascontiguousarray(z, dtype=np.float64)
+    products: NDArray[np.float64] = _core.linear_decision(x, weights, np.zeros(len(weights)), 0)
     return products

@@ -25,30 +25,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
-from kcore._base import (
-    ClassifierMixin,
-    Estimator,
-    as_labels,
-    as_samples,
-    as_weights,
-    class_weights,
-    feature_names,
-    fitted,
-)
+from kcore._base import ClassifierMixin, as_labels, as_samples, feature_names, fitted
 from kcore._linear import Line, Samples, bound_of, sum_ragged
 from kcore._report import Progress
+from kcore._rules import RULES, RuleEstimator
+from kcore._validate import as_real
 from kcore._votes import vote, votes_of
+from kcore.kernel_perceptron import KernelPerceptron
 
-__all__ = ["Perceptron", "convergence_bound"]
+__all__ = ["KernelPerceptron", "Perceptron", "convergence_bound"]
 
-_RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
-_SCHEDULES: dict[str, Callable[[int], float]] = {
-    "inverse": lambda k: 1.0 / (k + 1),
-    "sqrt": lambda k: 1.0 / math.sqrt(k + 1),
-}
+_MOST_PASSES = 256  # of one call of the core: what it tells of each must be held
+_MOST_UPDATES = 1 << 20  # that may have to be held for votes
 
 
-class Perceptron(ClassifierMixin, Estimator):
+class Perceptron(ClassifierMixin, RuleEstimator):
     r"""Perceptron on weight vectors, by the rules of the lectures.
 
     With y = z (1, x) and a mistake being a sample with a.y <= margin,
@@ -65,7 +56,7 @@ class Perceptron(ClassifierMixin, Estimator):
     margin : float, default=0.0
         Samples with a.y <= margin are mistakes.
     theta : float, default=1e-6
-        The batch rule has converged where \|eta(k) sum of y\| < theta.
+        The batch rule ends after a step with \|eta(k) sum of y\| < theta.
     fit_intercept : bool, default=True
         Whether y is z (1, x); otherwise z x.
     max_iter : int, default=1000
@@ -77,7 +68,8 @@ class Perceptron(ClassifierMixin, Estimator):
         Predict by the mean of the weight vectors after every sample, or let them all vote.
         Single rule only.
     pocket : bool, default=False
-        Keep the vector with the fewest mistakes among those at the ends of passes.
+        Predict by the vector with the fewest samples with a.y <= 0, by their weights, among those
+        at the ends of passes.
     multi_class : {'ovr', 'direct'}, default='ovr'
         More than two classes: one problem for each class against the rest, or one weight vector for
         each class trained together: a mistake adds the sample to its own class and takes it from
@@ -87,7 +79,7 @@ class Perceptron(ClassifierMixin, Estimator):
     random_state : int, Generator, RandomState or None, default=None
         Seed of the order, where `shuffle` is set.
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights of the last fit.
+        Whether `fit` goes on from the weights of the last fit, with eta(0).
     n_jobs : int or None, default=None
         Threads for predictions.
     time_limit : float or None, default=None
@@ -104,22 +96,41 @@ class Perceptron(ClassifierMixin, Estimator):
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     converged_ : bool
-        Whether the last pass made no mistake (batch: the step fell below theta), in all problems.
+        Whether the last pass made no mistake (batch: or the step fell below theta), in all
+        problems.
     n_iter_ : int
-        Passes, the most of any problem.
+        Passes of the last fit and of calls of `partial_fit` after it, the most of any problem.
     n_updates_ : int
         Corrections since the weights were zero, over all problems (batch: passes that moved a).
     mistakes_ : ndarray of int, shape (n_iter_,)
         Mistakes in each pass, over all problems.
     criterion_ : ndarray of shape (n_iter_,)
-        Sum of margin - a.y over the mistakes of each pass. For the batch rule with margin 0 it is
-        the perceptron criterion J_p(a); the single rule takes a as it is at each mistake.
+        Sum of margin - a.y over the mistakes of each pass, by their weights. For the batch rule
+        with margin 0 it is the perceptron criterion J_p(a); the single rule takes a as it is at
+        each mistake.
     bound_ : float or None
         The most corrections that the convergence theorem allows, from the vector that was found;
         None where there is no such theorem: not converged, more than two classes, weights, a
-        schedule, a warm start.
+        schedule, a warm start, `partial_fit`.
     pocket_mistakes_ : int
-        With `pocket`: mistakes of the kept vectors on the samples, over all problems.
+        With `pocket`: samples of the last call with a.y <= 0 for the kept vector, over all
+        problems.
+    n_features_in_, feature_names_in_
+        Number of features; their names, where the samples were a data frame.
+
+    See Also
+    --------
+    convergence_bound : the bound from any separating vector.
+    kcore.kernel_perceptron.KernelPerceptron : the same rules in the space of a kernel.
+    kcore.features.Quadratic : the map (1, x, x²), with which the perceptron solves XOR.
+
+    Notes
+    -----
+    Weights are float64 whatever the samples are, and samples are read as they stand: float32 or
+    float64 of any strides, CSR with 32- or 64-bit indices. A fit, or a call of `partial_fit`, that
+    is interrupted or fails leaves the estimator as it was. Samples of weight zero are not there;
+    other weights are factors of eta, so that a sample of weight 2 is not the same as that sample
+    twice: in between, the single rule would look again.
 
     Examples
     --------
@@ -182,7 +193,7 @@ class Perceptron(ClassifierMixin, Estimator):
         y : array_like of shape (n_samples,)
             Labels.
         sample_weight : array_like of shape (n_samples,), default=None
-            Factors of eta; a sample of weight zero is left out.
+            Factors of eta; a sample of weight zero is not there.
 
         Returns
         -------
@@ -193,20 +204,22 @@ class Perceptron(ClassifierMixin, Estimator):
         if len(classes) < 2:
             raise ValueError(f"y has 1 class only ({classes[0]!r}); a classifier needs at least 2")
         start = self._fitted if self.warm_start and self.__sklearn_is_fitted__() else None
-        if start is not None and (
-            start.shape[1] != points.shape[1] or not np.array_equal(start.classes, classes)
-        ):
-            raise ValueError("warm_start: the features or labels are not those of the last fit")
-        line = self._line(points.shape, feature_names(X), classes, start)
-        samples = Samples(points, codes, len(classes), self._weights(classes, codes, sample_weight))
-        max_iter = self._integer("max_iter")
-        if max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {max_iter}")
-        self._learn(line, samples, self._schedule(0, max_iter))
-        is_plain = sample_weight is None and self.class_weight is None and start is None
-        line.bound = self._bound(line, samples) if is_plain else None
-        if not all(state.is_converged for state in line.states):
-            self._warn(line)
+        if start is not None and start.shape[1] != points.shape[1]:
+            raise ValueError(
+                f"warm_start: X has {points.shape[1]} features, the last fit had {start.shape[1]}"
+            )
+        if start is not None and not np.array_equal(start.classes, classes):
+            raise ValueError(
+                f"warm_start: the labels are {classes.tolist()}, those of the last fit were "
+                f"{start.classes.tolist()}"
+            )
+        line = self._begin(points.shape, feature_names(X), classes, start)
+        weights = self._weights(classes, codes, sample_weight)
+        samples = Samples(points, codes, len(classes), weights)
+        self._learn(line, samples, 0, self._most_passes())
+        if weights is None and start is None:
+            line.bound = self._bound(line, samples)
+        self._warn(line)
         self._fitted = line
         return self
 
@@ -228,217 +241,190 @@ class Perceptron(ClassifierMixin, Estimator):
         classes : array_like of shape (n_classes,), default=None
             All labels there will be; due at the first call.
         sample_weight : array_like of shape (n_samples,), default=None
-            Factors of eta.
+            Factors of eta; a sample of weight zero is not there.
 
         Returns
         -------
         self
         """
-        is_first = not self.__sklearn_is_fitted__()
-        if is_first:
-            points, names = as_samples(X), feature_names(X)
-            if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit")
-            labels = np.unique(np.asarray(classes))
-            if len(labels) < 2:
-                raise ValueError(f"classes has {len(labels)} label(s); there must be at least 2")
-            start = None
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} is not for partial_fit, which does not see "
+                "all samples; pass the weights as a dict"
+            )
+        if self.__sklearn_is_fitted__():
+            start: Line | None = self._fitted
+            points = self._points_to_predict(X, start)
+            names, labels = start.names, start.classes
+            _check_same_labels(classes, labels)
         else:
-            start = self._fitted
-            points, names, labels = self._points_to_predict(X, start), start.names, start.classes
-            if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), labels):
-                raise ValueError(
-                    f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-                    f"{labels!r}"
-                )
-        found, own_codes = as_labels(y, points.shape[0])
-        place = np.searchsorted(labels, found)
-        unknown = ~np.isin(found, labels)
-        if unknown.any():
-            raise ValueError(f"y has the label {found[unknown][0]!r}, which is not in classes")
-        codes = np.ascontiguousarray(place[own_codes], dtype=np.int32)
-        line = self._line(points.shape, names, labels, start)
-        samples = Samples(points, codes, len(labels), self._weights(labels, codes, sample_weight))
-        n_done = 0 if start is None else max(map(len, start.mistakes), default=0)
-        self._learn(line, samples, self._schedule(n_done, 1))
+            start, points, names = None, as_samples(X), feature_names(X)
+            labels = _first_labels(classes)
+        codes = _codes_among(labels, y, points.shape[0])
+        line = self._begin(points.shape, names, labels, start)
+        weights = self._weights(labels, codes, sample_weight)
+        n_done = 0
+        if start is not None:
+            line.mistakes = [m.copy() for m in start.mistakes]
+            line.criterion = [c.copy() for c in start.criterion]
+            n_done = line.n_passes
+        self._learn(line, Samples(points, codes, len(labels), weights), n_done, 1)
         self._fitted = line
         return self
 
-    def _line(
+    def _begin(
         self,
         shape: tuple[int, int],
         names: NDArray[np.object_] | None,
         classes: NDArray[Any],
         start: Line | None,
     ) -> Line:
-        """Return weights at zero, or copies of those of `start`: the old ones stay as they are."""
+        """Return weights at zero, or copies of those of `start`, which stay as they are."""
         is_direct = self._choice("multi_class", {"ovr": False, "direct": True}) and len(classes) > 2
+        average, has_pocket = self._average(), bool(self.pocket)
+        if average and has_pocket:
+            raise ValueError(f"average={average!r} and pocket=True exclude each other")
+        traits = {
+            "average": average,
+            "pocket": has_pocket,
+            "fit_intercept": bool(self.fit_intercept),
+            "multi_class": self.multi_class,
+        }
+        if start is not None:
+            for name, value in traits.items():
+                if value != start.traits[name]:
+                    raise ValueError(
+                        f"{name} is {value!r}, but was {start.traits[name]!r} when the weights to "
+                        "go on from were learnt"
+                    )
+            return Line(shape, names, classes, start.copy_states(), traits, start.votes)
         n_outputs = len(classes) if is_direct else 1
         n_states = 1 if is_direct or len(classes) == 2 else len(classes)
-        averaged = self._average() is True
-        states = []
-        for k in range(n_states):
-            old = None if start is None else start.states[k]
-            w = np.zeros((n_outputs, shape[1])) if old is None else old.weights.copy()
-            b = np.zeros(n_outputs) if old is None else old.intercepts.copy()
-            late_w, late_b = (w.copy(), b.copy()) if averaged else (None, None)
-            n_steps = 0 if old is None or averaged else old.n_steps
-            if averaged and old is not None and old.late_weights is not None:
-                assert old.late_intercepts is not None
-                late_w, late_b = old.late_weights.copy(), old.late_intercepts.copy()
-                n_steps = old.n_steps
-            random = self._seed(k) if old is None else old.random.copy()
-            positive = 1 if len(classes) == 2 else k
-            state = _core.LinearState(positive, w, b, late_w, late_b, random)
-            if old is not None:
-                state.n_updates = old.n_updates
-                state.n_steps = n_steps
-            states.append(state)
-        line = Line(shape, names, classes, states, is_direct)
-        if start is not None and not self.pocket:
-            line.mistakes = [list(m) for m in start.mistakes]
-            line.criterion = [list(c) for c in start.criterion]
-            line.votes = [list(v) for v in start.votes]
-        return line
+        # Without shuffling the generator is not asked, but may not be all zeros.
+        seeds = self._seeds(n_states) if self.shuffle else np.ones((n_states, 4), np.uint64)
 
-    def _learn(self, line: Line, samples: Samples, eta: NDArray[np.float64]) -> None:
-        """Make passes: all in one call, or one by one where something is done in between."""
-        one_by_one = self.pocket or self._average() == "voted"
-        limit = math.inf if self.time_limit is None else time.perf_counter() + self._limit()
+        def zeros(are_wanted: bool) -> list[Any]:
+            shapes = (n_outputs, shape[1]), (n_outputs,)
+            return [np.zeros(one) if are_wanted else None for one in shapes]
+
+        states = [
+            _core.LinearState(
+                1 if len(classes) == 2 else k,
+                *zeros(True),
+                *zeros(average is True),
+                *zeros(has_pocket),
+                seeds[k].copy(),
+            )
+            for k in range(n_states)
+        ]
+        return Line(shape, names, classes, states, traits)
+
+    def _learn(self, line: Line, samples: Samples, first: int, n_passes: int) -> None:
+        """Make passes, many in one call of the core, until the problems are solved."""
+        is_voted = line.traits["average"] == "voted"
+        at_once = _MOST_PASSES
+        if is_voted:
+            at_once = max(1, min(at_once, _MOST_UPDATES // samples.points.shape[0]))
+        limit = self._limit()
+        end = time.perf_counter() + limit if limit else math.inf
+        logs: list[list[NDArray[np.void]]] = [[] for _ in line.states]
+        before = [state.n_steps for state in line.states]
         active = list(range(len(line.states)))
-        for chunk in [eta[k : k + 1] for k in range(len(eta))] if one_by_one else [eta]:
-            states = [line.states[k] for k in active]
-            before = [state.n_steps for state in states]
-            self._run(states, samples, line.is_direct, chunk, limit)
-            for k, state, n_before in zip(active, states, before, strict=True):
-                line.mistakes[k] += state.mistakes[: state.n_done].tolist()
-                line.criterion[k] += state.criterion[: state.n_done].tolist()
-                if self._average() == "voted":
-                    line.votes[k].append(votes_of(samples.points, state, n_before))
-                if self.pocket:
-                    self._keep_best(line, k, samples)
+        done = 0
+        while active and done < n_passes:
+            eta = self._schedule(first + done, min(at_once, n_passes - done))
+            left = max(end - time.perf_counter(), 1e-9) if limit else 0.0
+            self._run(line, samples, active, eta, first + done, left)
+            for k in active:
+                state = line.states[k]
+                line.mistakes[k] = np.append(line.mistakes[k], state.mistakes[: state.n_done])
+                line.criterion[k] = np.append(line.criterion[k], state.criterion[: state.n_done])
+                if state.log is not None:
+                    logs[k].append(state.log)
             active = [k for k in active if not line.states[k].is_converged]
-            if not active or time.perf_counter() > limit:
+            done += len(eta)
+            line.is_out_of_time = any(line.states[k].n_done < len(eta) for k in active)
+            if line.is_out_of_time:
                 break
+        if is_voted:
+            line.votes = [
+                [*parts, votes_of(samples.points, log, n_before, state.n_steps)]
+                for parts, log, n_before, state in zip(
+                    line.votes, logs, before, line.states, strict=True
+                )
+            ]
 
     def _run(
         self,
-        states: list[_core.LinearState],
+        line: Line,
         samples: Samples,
-        is_direct: bool,
+        active: list[int],
         eta: NDArray[np.float64],
-        limit: float,
+        n_done: int,
+        time_limit: float,
     ) -> None:
         callback = self.callback
+
+        def tell(phase: str, seconds: float, n_iter: int, *rest: float) -> None:
+            assert callback is not None
+            callback(Progress(phase, seconds, n_done + n_iter, *rest))
+
         _core.perceptron_run(
             samples.points,
             samples.codes,
             samples.n_classes,
             samples.weights,
-            states,
-            self._choice("rule", _RULES),
-            is_direct,
-            bool(self.fit_intercept),
+            [line.states[k] for k in active],
+            self._choice("rule", RULES),
+            line.is_direct,
+            line.traits["fit_intercept"],
             bool(self.shuffle),
             self._real("margin"),
             self._real("theta"),
             eta,
-            self._average() == "voted",
-            0.0 if limit == math.inf else max(limit - time.perf_counter(), 1e-9),
-            None if callback is None else lambda *told: callback(Progress(*told)),
+            line.traits["average"] == "voted",
+            time_limit,
+            None if callback is None else tell,
         )
 
-    def _keep_best(self, line: Line, k: int, samples: Samples) -> None:
-        state = line.states[k]
-        if line.is_direct:
-            raise ValueError("pocket=True takes multi_class='ovr': it keeps one vector at a time")
-        _, _, n_mistakes = _core.perceptron_measure(
-            samples.points,
-            samples.codes,
-            samples.n_classes,
-            samples.weights,
-            state.positive,
-            state.weights[0],
-            float(state.intercepts[0]),
-        )
-        best = line.best[k]
-        if best is None or n_mistakes < best[0]:
-            line.best[k] = (n_mistakes, state.weights[0].copy(), float(state.intercepts[0]))
-
-    # ---- Parameters
-
-    def _average(self) -> bool | str:
-        average: bool | str = self.average
-        if average not in (False, True, "voted"):
-            raise ValueError(f"average must be one of False, True, 'voted', got {average!r}")
-        if average and self._choice("rule", _RULES) == _core.RULE_BATCH:
-            raise ValueError(f"average={average!r} takes rule='single', got rule='batch'")
-        if average and self.pocket:
-            raise ValueError(f"average={average!r} and pocket=True exclude each other")
-        return average
-
-    def _schedule(self, first: int, n_passes: int) -> NDArray[np.float64]:
-        """Return eta(k) of the passes from `first` on."""
-        eta = self.eta
-        if isinstance(eta, str):
-            eta = self._choice("eta", _SCHEDULES)
-        if not callable(eta):
-            return np.full(n_passes, self._real("eta"))
-        return np.array([float(eta(k)) for k in range(first, first + n_passes)])
-
-    def _limit(self) -> float:
-        limit = self._real("time_limit")
-        if not limit > 0:
-            raise ValueError(f"time_limit must be positive or None, got {limit!r}")
-        return limit
-
-    def _seed(self, k: int) -> NDArray[np.uint64]:
-        """Return the start of the generator of problem k; never all zeros."""
-        source = self.random_state
-        if hasattr(source, "integers"):  # a Generator
-            entropy: Any = int(source.integers(2**63))
-        elif hasattr(source, "randint"):  # a RandomState
-            entropy = int(source.randint(2**31))
-        else:
-            entropy = source
-        seeds = np.random.SeedSequence(entropy, spawn_key=(k,)).generate_state(4, np.uint64)
-        return seeds | np.uint64(1)
-
-    def _weights(
-        self, classes: NDArray[Any], codes: NDArray[np.int32], sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        weights = None if sample_weight is None else as_weights(sample_weight, len(codes))
-        if self.class_weight is not None:
-            weights = class_weights(self.class_weight, classes, codes, weights)
-        return weights
-
-    # ---- The bound
+    # ---- The end
 
     def _bound(self, line: Line, samples: Samples) -> float | None:
         state = line.states[0]
-        is_known = state.is_converged and len(line.classes) == 2 and not callable(self.eta)
-        if not is_known or isinstance(self.eta, str):
+        has_theorem = len(line.classes) == 2 and not callable(self.eta)
+        if not has_theorem or isinstance(self.eta, str) or not state.is_converged:
             return None
         return bound_of(
             samples,
             state.weights[0],
             float(state.intercepts[0]),
-            bool(self.fit_intercept),
+            line.traits["fit_intercept"],
             self._real("margin"),
             self._real("eta"),
             self.rule == "batch",
         )
 
     def _warn(self, line: Line) -> None:
-        last = sum(m[-1] for m in line.mistakes if m)
-        n_passes = max(map(len, line.mistakes))
-        advice = "" if self.pocket else "; pocket=True keeps the best vector"
-        warnings.warn(
-            f"Perceptron ended after {n_passes} passes without separating the classes: the last "
-            f"pass made {last} mistakes. The classes may not be linearly separable{advice}.",
-            exceptions.ConvergenceWarning,
-            stacklevel=3,
-        )
+        last = sum(int(m[-1]) for m in line.mistakes if len(m))
+        if line.is_out_of_time:
+            text = f"reached time_limit={self.time_limit} in pass {line.n_passes + 1}"
+            if line.n_passes:
+                text += f"; the pass before made {last} mistakes"
+            text += ". Raise time_limit."
+        elif not all(state.is_converged for state in line.states):
+            text = (
+                f"ended after max_iter={self.max_iter} passes without separating the classes: the "
+                f"last pass made {last} mistakes. They may not be linearly separable"
+            )
+            text += "." if self.pocket else "; pocket=True keeps the best vector."
+        elif last:  # the batch rule, by theta
+            text = (
+                f"ended after {line.n_passes} passes with {last} mistakes left, since the step was "
+                f"shorter than theta={self.theta}."
+            )
+        else:
+            return
+        warnings.warn(f"Perceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
 
     # ---- Results
 
@@ -468,7 +454,8 @@ class Perceptron(ClassifierMixin, Estimator):
     @property
     def n_iter_(self) -> int:
         """Passes, the most of any problem."""
-        return max(map(len, self._state("n_iter_").mistakes))
+        n_passes: int = self._state("n_iter_").n_passes
+        return n_passes
 
     @property
     def n_updates_(self) -> int:
@@ -478,12 +465,12 @@ class Perceptron(ClassifierMixin, Estimator):
     @fitted
     def mistakes_(self) -> NDArray[np.int64]:
         """Mistakes in each pass, over all problems."""
-        return sum_ragged(self._fitted.mistakes).astype(np.int64)
+        return sum_ragged(self._fitted.mistakes, np.int64)
 
     @fitted
     def criterion_(self) -> NDArray[np.float64]:
         """Sum of margin - a.y over the mistakes of each pass."""
-        return sum_ragged(self._fitted.criterion)
+        return sum_ragged(self._fitted.criterion, np.float64)
 
     @property
     def bound_(self) -> float | None:
@@ -493,11 +480,11 @@ class Perceptron(ClassifierMixin, Estimator):
 
     @property
     def pocket_mistakes_(self) -> int:
-        """Mistakes of the kept vectors on the samples."""
-        best = self._state("pocket_mistakes_").best
-        if best[0] is None:
+        """Samples of the last call with a.y <= 0 for the kept vector, over all problems."""
+        states = self._state("pocket_mistakes_").states
+        if not all(state.has_best for state in states):
             raise AttributeError("pocket_mistakes_ is there after a fit with pocket=True")
-        return sum(kept[0] for kept in best)
+        return sum(state.best_mistakes for state in states)
 
     # ---- Prediction
 
@@ -518,8 +505,8 @@ class Perceptron(ClassifierMixin, Estimator):
         """
         line: Line = self._state("decision_function")
         points = self._points_to_predict(X, line)
-        if self.average == "voted":
-            values = vote(line.votes, points, line.n_outputs, bool(self.fit_intercept))
+        if line.traits["average"] == "voted":
+            values = vote(line.votes, points, line.n_outputs, line.traits["fit_intercept"])
         else:
             values = _core.linear_decision(points, self.coef_, self.intercept_, self._n_threads())
         return values[:, 0] if values.shape[1] == 1 else values
@@ -548,6 +535,37 @@ class Perceptron(ClassifierMixin, Estimator):
         return tags
 
 
+# ---- Labels
+
+
+def _first_labels(classes: ArrayLike | None) -> NDArray[Any]:
+    if classes is None:
+        raise ValueError("classes must be passed on the first call to partial_fit")
+    labels = np.unique(np.asarray(classes))
+    if len(labels) < 2:
+        raise ValueError(f"classes has {len(labels)} label(s); there must be at least 2")
+    return labels
+
+
+def _check_same_labels(classes: ArrayLike | None, labels: NDArray[Any]) -> None:
+    if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), labels):
+        raise ValueError(
+            f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
+            f"{labels!r}"
+        )
+
+
+def _codes_among(labels: NDArray[Any], y: Any, n_samples: int) -> NDArray[np.int32]:
+    """Return the place of each label of `y` in `labels`, which are sorted."""
+    found, codes = as_labels(y, n_samples)
+    place = {label: k for k, label in enumerate(labels.tolist())}
+    for label in found.tolist():
+        if label not in place:
+            raise ValueError(f"y has the label {label!r}, which is not in classes")
+    places = np.array([place[label] for label in found.tolist()], dtype=np.int32)
+    return places[codes]
+
+
 # ---- The bound
 
 
@@ -555,7 +573,7 @@ def convergence_bound(
     X: Any,
     y: Any,
     coef: ArrayLike,
-    intercept: float = 0.0,
+    intercept: ArrayLike = 0.0,
     *,
     rule: str = "single",
     margin: float = 0.0,
@@ -577,9 +595,9 @@ def convergence_bound(
         Samples.
     y : array_like of shape (n_samples,)
         Labels of two classes.
-    coef : array_like of shape (n_features,)
-        Weights of the separating vector.
-    intercept : float, default=0.0
+    coef : array_like of shape (n_features,) or (1, n_features)
+        Weights of the separating vector; its values are positive on the second class.
+    intercept : float or array_like of shape (1,), default=0.0
         Its intercept.
     rule, margin, eta, fit_intercept
         As in `Perceptron`; eta is constant.
@@ -587,12 +605,13 @@ def convergence_bound(
     Returns
     -------
     float or None
-        The bound; None where the vector does not separate the classes.
+        The bound, rounded up by as much as the arithmetic of a learner may be off; None where the
+        vector does not separate the classes.
 
     Examples
     --------
     >>> from kcore.perceptron import convergence_bound
-    >>> convergence_bound([[1.0], [-1.0]], [1, 0], [1.0])
+    >>> round(convergence_bound([[1.0], [-1.0]], [1, 0], [1.0]), 9)
     2.0
     >>> convergence_bound([[1.0], [-1.0]], [1, 0], [-1.0]) is None
     True
@@ -601,10 +620,25 @@ def convergence_bound(
     classes, codes = as_labels(y, points.shape[0])
     if len(classes) != 2:
         raise ValueError(f"y has {len(classes)} classes; the bound is for 2")
-    if rule not in _RULES:
+    if rule not in RULES:
         raise ValueError(f"rule must be one of 'single', 'batch', got {rule!r}")
-    weights = np.ascontiguousarray(np.ravel(np.asarray(coef, dtype=np.float64)))
-    if weights.shape != (points.shape[1],):
-        raise ValueError(f"X has {points.shape[1]} columns, coef has {len(weights)} entries")
+    margin = as_real(margin, "margin", low=0.0)
+    eta = as_real(eta, "eta")
+    if not eta > 0:
+        raise ValueError(f"eta must be positive, got {eta!r}")
+    weights = _vector(coef, "coef", points.shape[1])
+    offset = _vector(intercept, "intercept", 1)[0]
+    if offset != 0 and not fit_intercept:
+        raise ValueError(f"intercept is {offset:g}, must be 0 where fit_intercept is False")
     samples = Samples(points, codes, 2, None)
-    return bound_of(samples, weights, float(intercept), fit_intercept, margin, eta, rule == "batch")
+    return bound_of(samples, weights, float(offset), fit_intercept, margin, eta, rule == "batch")
+
+
+def _vector(values: ArrayLike, name: str, n_entries: int) -> NDArray[np.float64]:
+    vector = np.ascontiguousarray(np.ravel(np.asarray(values, dtype=np.float64)))
+    if len(vector) != n_entries:
+        raise ValueError(f"{name} has {len(vector)} entries, must have {n_entries}")
+    if not np.isfinite(vector).all():
+        place = int(np.argmin(np.isfinite(vector)))
+        raise ValueError(f"{name} must be finite: entry {place} is {vector[place]}")
+    return vector

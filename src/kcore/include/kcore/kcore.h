@@ -54,7 +54,7 @@ typedef enum kc_status {
     KC_ERR_NONFINITE = 13,     /* NaN or infinity in the input */
     KC_ERR_RANGE = 14,         /* finite input whose kernel values overflow */
     KC_ERR_INDEX = 15,         /* CSR structure or string offsets out of order */
-    KC_ERR_CLASSES = 30,       /* fewer than two classes have samples of positive weight */
+    KC_ERR_CLASSES = 30,       /* fewer than two classes, or one without a sample that counts */
     KC_ERR_NOT_SEPARABLE = 31, /* hard margin, and no boundary separates the classes */
     KC_ERR_INFEASIBLE = 32,    /* no solution for this nu: the text has the range */
     KC_ERR_DEGENERATE = 33     /* nu-SVC: the reduced hulls overlap, the margin is zero */
@@ -328,8 +328,10 @@ KC_API int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_c
  * kernel NULL: data->x is the kernel matrix.  info and problems may be NULL; problems has
  * kc_svm_problem_count entries of info->struct_size bytes: with it, info must be given.
  *
- * A fit that does not converge still gives a model: info->stop says so.  One that is stopped by
- * run->cancel or by the callback gives none, and KC_ERR_CANCELLED. */
+ * A fit that does not converge still gives a model: info->stop says so.  So does one that reaches
+ * run->time_limit, unless a problem has no start yet (the nu types and one-class need kernel rows
+ * for theirs): then KC_ERR_TIME.  One that is stopped by run->cancel or by the callback gives no
+ * model, and KC_ERR_CANCELLED. */
 KC_API KC_MUST_CHECK kc_status kc_svm_fit(kc_context *ctx, const kc_run *run,
                                           const kc_svm_settings *settings, const kc_kernel *kernel,
                                           const kc_svm_data *data, kc_model **out,
