@@ -17,6 +17,7 @@ cdef extern from "kcore/kcore.h" nogil:
         KC_ERR_NOMEM = 1
         KC_ERR_CANCELLED = 2
         KC_ERR_TIME = 3
+        KC_ERR_CALLBACK = 4
         KC_ERR_ARG = 10
         KC_ERR_SHAPE = 11
         KC_ERR_TYPE = 12
@@ -200,6 +201,10 @@ cdef extern from "kcore/kcore.h" nogil:
 
     # ---- Support vector machines: fit
 
+    ctypedef int kc_kernel_fn(
+        void *data, const int64_t *rows, int64_t n_rows, const int64_t *cols, int64_t n_cols,
+        double *out)
+
     ctypedef struct kc_svm_data:
         size_t struct_size
         const kc_points *x
@@ -208,6 +213,9 @@ cdef extern from "kcore/kcore.h" nogil:
         const double *targets
         const double *weights
         const double *start
+        kc_kernel_fn *kernel_fn
+        void *kernel_data
+        int64_t n_samples
 
     ctypedef enum kc_stop:
         KC_STOP_CONVERGED = 0

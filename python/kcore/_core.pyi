@@ -109,7 +109,9 @@ def make_model(
 ) -> Model: ...
 def fit_svm(
     kernel: CompiledKernel | None,
-    points: Points,
+    points: Points | None,
+    ask: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]] | None,
+    n_samples: int,
     svm_type: int,
     multiclass: int,
     precision: int,

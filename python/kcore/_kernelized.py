@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -63,8 +63,7 @@ class KernelEstimator(Estimator):
         if isinstance(kernel, Kernel):
             return kernel._nodes(), kernel._compile(), points
         if callable(kernel):
-            values = call_kernel(kernel, points, points)
-            return None, None, values
+            return None, None, call_kernel(kernel, points, points)
         raise TypeError(
             "kernel must be a name, a kernel of kcore.kernels or a function, "
             f"got {type(kernel).__name__}"
@@ -131,22 +130,66 @@ def as_user_sees(points: Points) -> Any:
     return points
 
 
-def call_kernel(kernel: Callable[[Any, Any], Any], x: Points, z: Points) -> NDArray[Any]:
-    """Return the matrix of values of a Python function, checked for its shape."""
-    values = np.asarray(kernel(as_user_sees(x), as_user_sees(z)))
+def _ask_kernel(kernel: Callable[[Any, Any], Any], x: Any, z: Any) -> NDArray[np.float64]:
+    """Return the values of a Python function, checked for their shape."""
+    values = np.asarray(kernel(x, z))
     if values.shape != (x.shape[0], z.shape[0]):
         raise ValueError(
             f"the function given as kernel returned shape {values.shape} for samples of shape "
             f"{x.shape} and {z.shape}; it must return {(x.shape[0], z.shape[0])}"
         )
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def call_kernel(kernel: Callable[[Any, Any], Any], x: Points, z: Points) -> NDArray[np.float64]:
+    """Return the matrix of values of a Python function, all of them finite."""
+    values = _ask_kernel(kernel, as_user_sees(x), as_user_sees(z))
+    _check_values(values, 0)
+    return values
+
+
+def _check_values(values: NDArray[np.float64], begin: int) -> None:
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
-            f"the function given as kernel returned {values[i, j]} for row {i} of its first "
-            f"argument and row {j} of its second"
+            f"the function given as kernel returned {values[i, j]} for row {begin + i} of its "
+            f"first argument and row {j} of its second"
         )
-    return values
+
+
+class AskedKernel:
+    """A Python function as the core asks it: for the values of some samples with some others.
+
+    The others are mostly the same from one question to the next, so the last ones are kept.
+    """
+
+    def __init__(self, kernel: Callable[[Any, Any], Any], points: Points) -> None:
+        self._kernel = kernel
+        self._samples = as_user_sees(points)
+        self._cols = np.arange(points.shape[0])
+        self._others = self._samples
+
+    def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
+        if len(cols) <= len(rows):  # a block beside the rows: not worth forgetting theirs
+            return _ask_kernel(self._kernel, self._samples[rows], self._samples[cols])
+        if not np.array_equal(cols, self._cols):
+            self._cols, self._others = cols, self._samples[cols]
+        return _ask_kernel(self._kernel, self._samples[rows], self._others)
+
+
+_CHUNK_VALUES = 2**21  # 16 MB of doubles
+
+
+def kernel_chunks(
+    kernel: Callable[[Any, Any], Any], points: Points, vectors: Points
+) -> Iterator[NDArray[np.float64]]:
+    """Give the values of a Python function with the support vectors, some rows at a time."""
+    samples, others = as_user_sees(points), as_user_sees(vectors)
+    n_rows = max(1, _CHUNK_VALUES // max(1, vectors.shape[0]))
+    for begin in range(0, points.shape[0], n_rows):
+        values = _ask_kernel(kernel, samples[begin : begin + n_rows], others)
+        _check_values(values, begin)
+        yield values
 
 
 def take_rows(points: Points, rows: NDArray[np.int32]) -> Points:

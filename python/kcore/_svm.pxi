@@ -302,13 +302,56 @@ cdef class FitInfo:
         return [self.rows[1 + k] for k in range(self.n_problems)]
 
 
+@cython.final
+cdef class Asker:
+    """A Python function that is asked for kernel values, and the exception it raised, if any."""
+
+    cdef object function
+    cdef object error
+
+    def __cinit__(self, function):
+        self.function = function
+
+
+cdef int ask_kernel(
+    void *data, const int64_t *rows, int64_t n_rows, const int64_t *cols, int64_t n_cols,
+    double *out,
+) noexcept with gil:
+    """Copy what the function returns for these samples; an exception of it ends the call."""
+    cdef Asker asker = <Asker>data
+    cdef Py_buffer buffer
+    memset(&buffer, 0, sizeof(Py_buffer))
+    try:
+        values = asker.function(copy_indices(rows, n_rows), copy_indices(cols, n_cols))
+        memcpy(
+            out, borrow(&buffer, values, b"d", n_rows * n_cols, False),
+            <size_t>(n_rows * n_cols) * sizeof(double))
+    except BaseException as error:
+        asker.error = error
+        return 1
+    finally:
+        PyBuffer_Release(&buffer)
+    return 0
+
+
+cdef object copy_indices(const int64_t *indices, int64_t n):
+    out = empty(n, INT64)
+    cdef int64_t[::1] view = out
+    memcpy(&view[0], indices, <size_t>n * sizeof(int64_t))
+    return out
+
+
 def fit_svm(
-    CompiledKernel kernel, points, int32_t svm_type, int32_t multiclass, int32_t precision,
-    bint shrinking, C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
+    CompiledKernel kernel, points, ask, int64_t n_samples,
+    int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking, C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
     codes, int32_t n_classes, targets, weights, start, int64_t n_coef_rows,
     int32_t n_threads, double time_limit, callback,
 ):
-    """Fit a model; C, nu and epsilon are the core's own where None.  Return it and a FitInfo."""
+    """Fit a model; C, nu and epsilon are the core's own where None.  Return it and a FitInfo.
+
+    `ask` is None, or in place of `kernel` and `points` a function of two arrays of indices that
+    returns the kernel values of these samples, float64 in one piece.
+    """
     cdef kc_context *ctx = the_context.ptr
     cdef kc_run run = run_with(n_threads)
     cdef kc_svm_settings s
@@ -320,8 +363,8 @@ def fit_svm(
     cdef Model model = Model()
     cdef FitInfo info
     cdef Listener listener = None
+    cdef Asker asker = None
     cdef kc_kernel *c_kernel = NULL if kernel is None else kernel.ptr
-    cdef int64_t n
 
     kc_svm_settings_init(&s, sizeof(s))
     s.type = svm_type
@@ -347,24 +390,34 @@ def fit_svm(
     memset(buffers, 0, sizeof(buffers))
     memset(&data, 0, sizeof(data))
     data.struct_size = sizeof(data)
-    data.x = &view.points
     data.n_classes = n_classes
+    data.n_samples = n_samples
+    memset(&view, 0, sizeof(View))
     try:
-        open_view(&view, points, b"X")
-        n = view.points.n_rows
+        if ask is not None:
+            asker = Asker(ask)
+            data.kernel_fn = ask_kernel
+            data.kernel_data = <void *>asker
+        else:
+            open_view(&view, points, b"X")
+            data.x = &view.points
+            n_samples = view.points.n_rows
         if codes is not None:
-            data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", n, False)
+            data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", n_samples, False)
         if targets is not None:
-            data.targets = <double *>borrow(&buffers[1], targets, b"d", n, False)
+            data.targets = <double *>borrow(&buffers[1], targets, b"d", n_samples, False)
         if weights is not None:
-            data.weights = <double *>borrow(&buffers[2], weights, b"d", n, False)
+            data.weights = <double *>borrow(&buffers[2], weights, b"d", n_samples, False)
         if start is not None:
-            data.start = <double *>borrow(&buffers[3], start, b"d", n_coef_rows * n, False)
+            data.start = <double *>borrow(
+                &buffers[3], start, b"d", n_coef_rows * n_samples, False)
         with nogil:
             status = kc_svm_fit(
                 ctx, &run, &s, c_kernel, &data, &model.ptr, info.rows, info.rows + 1, &err)
         if listener is not None and listener.error is not None:
             raise listener.error
+        if asker is not None and asker.error is not None:
+            raise asker.error
         check(status, &err)
         own_model(model)
     finally:

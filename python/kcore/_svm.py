@@ -24,9 +24,10 @@ from kcore._base import (
     feature_names,
     fitted,
 )
-from kcore._kernelized import KernelEstimator, Nodes, call_kernel, take_rows
+from kcore._kernelized import AskedKernel, KernelEstimator, Nodes, kernel_chunks, take_rows
 from kcore._report import FitReport, Progress, make_report
 from kcore._validate import CSR, Points
+from kcore.kernels import Kernel
 
 _PRECISIONS = {
     "auto": _core.PRECISION_AUTO,
@@ -37,6 +38,7 @@ _MULTI_CLASS = {"ovo": _core.ONE_VS_ONE, "ovr": _core.ONE_VS_REST}
 _SHAPES = {"ovr": True, "ovo": False}
 
 
+Function: TypeAlias = Callable[[Any, Any], Any]
 _Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
@@ -175,11 +177,18 @@ class SVM(KernelEstimator):
         multiclass = _core.ONE_VS_ONE if classes is None else self._multiclass()
         n_rows = _coef_rows(n_classes, multiclass)
         tol = self._real("tol")
-        nodes, compiled, data = self._kernel_of(points, weights)
+        ask: AskedKernel | None = None
+        nodes, compiled, data = None, None, None
+        if _is_function(self.kernel):
+            ask = AskedKernel(cast("Function", self.kernel), points)
+        else:
+            nodes, compiled, data = self._kernel_of(points, weights)
         callback = self.callback
         model, info = _core.fit_svm(
             compiled,
             data,
+            ask,
+            n_samples,
             self._type,
             multiclass,
             self._choice("precision", _PRECISIONS),
@@ -200,9 +209,7 @@ class SVM(KernelEstimator):
             self._seconds(),
             None if callback is None else lambda *values: callback(Progress(*values)),
         )
-        vectors = (
-            take_rows(points, model.support()) if callable(self.kernel) and nodes is None else None
-        )
+        vectors = None if ask is None else take_rows(points, model.support())
         machine = Machine(points.shape, names, model, nodes, classes, (info, tol), vectors)
         if isinstance(points, CSR):
             machine.sparse_type = _array_type(X)
@@ -291,7 +298,8 @@ class SVM(KernelEstimator):
             values = machine.model.decide_plain(X, by_class, n_jobs)
             if values is not None:
                 return values
-        return machine.model.decide(self._points(X, machine), by_class, n_jobs)
+        model = machine.model
+        return self._evaluate(X, machine, lambda points: model.decide(points, by_class, n_jobs))
 
     def _classify(self, X: Any, break_ties: bool) -> NDArray[np.int32]:
         try:
@@ -303,18 +311,23 @@ class SVM(KernelEstimator):
             codes = machine.model.classify_plain(X, break_ties, n_jobs)
             if codes is not None:
                 return codes
-        return machine.model.classify(self._points(X, machine), break_ties, n_jobs)
+        model = machine.model
+        return self._evaluate(X, machine, lambda points: model.classify(points, break_ties, n_jobs))
 
-    def _points(self, X: Any, machine: Machine) -> Points:
-        """Return what the model evaluates: samples, or kernel values with the support vectors."""
+    def _evaluate(
+        self, X: Any, machine: Machine, model: Callable[[Points], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Give the model samples, or their kernel values with the support vectors."""
         info = machine.model.describe()
         # Kernel values with the support vectors alone are enough.
         others = (info["n_support"],) if info["is_given"] and machine.vectors is None else ()
         points = self._points_to_predict(X, machine, others)
         if machine.vectors is None:
-            return points
-        kernel = cast("Callable[[Any, Any], Any]", self.kernel)
-        return call_kernel(kernel, points, machine.vectors)
+            return model(points)
+        kernel = cast("Function", self.kernel)
+        return np.concatenate(
+            [model(values) for values in kernel_chunks(kernel, points, machine.vectors)]
+        )
 
     # ---- Attributes
 
@@ -382,6 +395,10 @@ class SVM(KernelEstimator):
         """Pair steps of the solver."""
         self._state("n_iter_")
         return self.fit_report_.n_iter
+
+
+def _is_function(kernel: Any) -> bool:
+    return callable(kernel) and not isinstance(kernel, str | Kernel)
 
 
 def _coef_rows(n_classes: int, multiclass: int) -> int:

@@ -11,8 +11,9 @@ _DOCS = {
             ``'linear'``, ``'poly'``, ``'rbf'``, ``'sigmoid'`` or ``'laplacian'`` with the
             parameters below; any kernel of `kcore.kernels`, with its own parameters;
             ``'precomputed'``: X is the matrix of kernel values; or a function of two sets of
-            samples that returns such a matrix. A function is slow: its values on all pairs of
-            samples are computed once and kept.
+            samples that returns such a matrix, whose values must depend on their two samples
+            alone. A function is slow. It is asked for rows when they are needed, as
+            ``kernel(X[rows], X[others])``, and `cache_size` bounds what is kept of them.
         degree : int, default 3
             Of ``'poly'``.
         gamma : 'scale', 'auto' or float, default 'scale'

@@ -70,6 +70,7 @@ kc_svm_data svm_data(const svm_case *c)
 {
     return (kc_svm_data){
         .struct_size = sizeof(kc_svm_data),
+        .n_samples = (int64_t)c->n,
         .x = &c->points,
         .classes = c->classes,
         .n_classes = c->n_classes,

@@ -27,6 +27,29 @@ typedef struct world {
 
 static const size_t segments[] = {0, 100, 333, N};
 
+/* Whether the store asks for what the matrix holds, and after how many answers there is none. */
+static bool is_asking;
+static int n_answers = 1 << 30;
+
+static double entry(const world *w, const void *array, size_t k)
+{
+    return w->dtype == KC_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
+}
+
+static kc_status answer(void *data, kc_call *call, const int32_t *rows, size_t n_rows,
+                        const int32_t *cols, size_t n_cols, double *out)
+{
+    const world *w = data;
+
+    CHECK(pthread_equal(call->caller, pthread_self()));
+    if (n_answers-- == 0)
+        return kc_fail(call->err, KC_ERR_CALLBACK, "no answer");
+    for (size_t i = 0; i < n_rows; i++)
+        for (size_t j = 0; j < n_cols; j++)
+            out[i * n_cols + j] = entry(w, w->gram, (size_t)rows[i] * N + (size_t)cols[j]);
+    return KC_OK;
+}
+
 static kc_status open_store(world *w, size_t n_rows)
 {
     kc_store_config config = {.kernel = w->kernel,
@@ -35,6 +58,14 @@ static kc_status open_store(world *w, size_t n_rows)
                               .segments = segments,
                               .n_segments = 3};
 
+    if (is_asking) {
+        config.kernel = NULL;
+        config.points = NULL;
+        config.ask = answer;
+        config.ask_data = w;
+        config.n_asked = N;
+        config.asked_dtype = w->dtype;
+    }
     return kc_store_create(&w->call, &config, &w->store);
 }
 
@@ -101,11 +132,6 @@ static void close_world(world *w)
     kc_kernel_free(w->ctx, w->kernel);
     kc_context_free(w->ctx);
     free(w->gram);
-}
-
-static double entry(const world *w, const void *array, size_t k)
-{
-    return w->dtype == KC_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
 }
 
 static bool row_is_right(const world *w, const kc_cols *cols, int32_t point, const void *row)
@@ -199,8 +225,9 @@ static void segments_are_computed_when_they_are_wanted(void)
 
     REQUIRE(open_world(&w, NULL, NULL, KC_F32));
     REQUIRE(open_store(&w, 10) == KC_OK);
+    int64_t n_values = kc_store_count(w.store).values_computed;
     CHECK(kc_store_get(&w.call, w.store, &pair, &point, 1, &row) == KC_OK);
-    CHECK(kc_store_count(w.store).values_computed == 100 + N - 333);
+    CHECK(kc_store_count(w.store).values_computed == n_values + 100 + N - 333);
     CHECK(kc_store_get(&w.call, w.store, &middle, &point, 1, &row) == KC_OK);
     CHECK(kc_store_count(w.store).rows_hit == 0);
     CHECK(kc_store_get(&w.call, w.store, &all, &point, 1, &row) == KC_OK);
@@ -409,6 +436,19 @@ static void a_given_matrix_is_read_in_place(void)
     kc_context_free(ctx);
 }
 
+/* Everything as if the values were computed here. */
+static void rows_may_be_asked_for(void)
+{
+    is_asking = true;
+    check_random_batches(KC_F32, 2);
+    check_random_batches(KC_F64, 61);
+    check_apply(KC_F32, &all);
+    check_apply(KC_F64, &pair);
+    segments_are_computed_when_they_are_wanted();
+    gather_and_gram_are_parts_of_the_whole_matrix();
+    is_asking = false;
+}
+
 /* ---- What goes wrong ----------------------------------------------------------------------- */
 
 static void a_row_is_there_only_once_it_is_computed(void)
@@ -428,6 +468,30 @@ static void a_row_is_there_only_once_it_is_computed(void)
     for (size_t r = 0; r < 3; r++)
         CHECK(row_is_right(&w, &all, points[r], rows[r]));
     close_world(&w);
+}
+
+static void a_row_that_nobody_answers_for_is_not_there(void)
+{
+    const int32_t points[] = {1, 2, 3};
+    const void *rows[3];
+    world w;
+
+    is_asking = true;
+    REQUIRE(open_world(&w, NULL, NULL, KC_F64));
+    REQUIRE(open_store(&w, 5) == KC_OK);
+    int64_t n_values = kc_store_count(w.store).values_computed;
+    CHECK(n_values == (N / 16) * 16 * 16 + (N % 16) * (N % 16)); /* of the diagonal */
+    n_answers = 1;
+    CHECK(kc_store_get(&w.call, w.store, &all, points, 1, rows) == KC_OK);
+    CHECK(kc_store_get(&w.call, w.store, &all, points, 3, rows) == KC_ERR_CALLBACK);
+    CHECK(strcmp(w.err.text, "no answer") == 0);
+    n_answers = 1 << 30;
+    CHECK(kc_store_get(&w.call, w.store, &all, points, 3, rows) == KC_OK);
+    CHECK(kc_store_count(w.store).rows_hit == 1);
+    CHECK(kc_store_count(w.store).values_computed == n_values + 3 * N);
+    CHECK(kc_store_whole_bytes(w.store) == 0);
+    close_world(&w);
+    is_asking = false;
 }
 
 static void values_that_overflow_are_an_error(void)
@@ -468,7 +532,7 @@ static kc_status use_store(world *w)
     return status;
 }
 
-static void refused_memory_is_an_error_and_leaves_nothing(void)
+static void check_refused_memory(void)
 {
     kc_fault fault;
     kc_context_config config = {.struct_size = sizeof config, .allocator = &fault.allocator};
@@ -493,6 +557,14 @@ static void refused_memory_is_an_error_and_leaves_nothing(void)
     CHECK(n > 5 && n < 1000);
 }
 
+static void refused_memory_is_an_error_and_leaves_nothing(void)
+{
+    check_refused_memory();
+    is_asking = true;
+    check_refused_memory();
+    is_asking = false;
+}
+
 int main(void)
 {
     RUN(rows_are_right_whatever_is_kept);
@@ -506,7 +578,9 @@ int main(void)
     RUN(nothing_moved_copies_the_gradient);
     RUN(gather_and_gram_are_parts_of_the_whole_matrix);
     RUN(a_given_matrix_is_read_in_place);
+    RUN(rows_may_be_asked_for);
     RUN(a_row_is_there_only_once_it_is_computed);
+    RUN(a_row_that_nobody_answers_for_is_not_there);
     RUN(values_that_overflow_are_an_error);
     RUN(refused_memory_is_an_error_and_leaves_nothing);
     return kc_test_end();

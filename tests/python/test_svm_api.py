@@ -219,36 +219,6 @@ def test_values_may_be_given(machine, data):
         machine(kernel="precomputed").fit(sp.csr_array(K), target)
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_a_function_may_be_a_kernel(machine, form, data):
-    X, y, t = data
-    calls = []
-
-    def kernel(A, B):
-        calls.append((A.shape, B.shape))
-        product = A @ B.T
-        return (product.toarray() if sp.issparse(product) else product) + 1.0
-
-    target = target_of(machine, y, t)
-    model = machine(kernel=kernel, tol=1e-6).fit(form(X), target)
-    same = machine(kernel=Polynomial(1, 1.0, 1.0), tol=1e-6).fit(X, target)
-    np.testing.assert_allclose(model.predict(form(X[:9])), same.predict(X[:9]), atol=1e-3)
-    assert calls == [((80, 4), (80, 4)), ((9, 4), (len(model.support_), 4))]
-    np.testing.assert_array_equal(
-        model.support_vectors_.toarray() if form is sp.csr_array else model.support_vectors_,
-        X[model.support_],
-    )
-
-
-def test_a_function_must_return_a_matrix_of_the_right_shape(data):
-    X, y, _ = data
-    with pytest.raises(ValueError, match=r"returned shape \(80,\).*must return \(80, 80\)"):
-        SVC(kernel=lambda A, B: np.zeros(len(A))).fit(X, y)
-    with pytest.raises(ValueError, match="returned nan for row 0 of its first argument"):
-        SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)
-
-
 def test_gamma_is_scaled_by_the_weighted_variance(data, rng):
     X, y, _ = data
     weights = rng.integers(1, 4, 80)

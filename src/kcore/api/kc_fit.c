@@ -13,14 +13,29 @@ int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_classes)
     return (int64_t)kc_problem_count(settings->multiclass, has_classes ? n_classes : 0);
 }
 
-static kc_status read_data(const kc_svm_data *from, kc_svm_data *out, kc_error *err)
+static kc_status check_function(const kc_kernel *kernel, const kc_svm_data *data, kc_error *err)
+{
+    if (kernel != NULL || data->x != NULL)
+        return kc_fail(err, KC_ERR_ARG, "data.kernel_fn stands in place of a kernel and of data.x");
+    if (data->n_samples < 1 || data->n_samples > INT32_MAX)
+        return kc_fail(err, KC_ERR_SHAPE, "data.n_samples is %lld, must be 1 to %d",
+                       (long long)data->n_samples, (int)INT32_MAX);
+    return KC_OK;
+}
+
+static kc_status read_data(const kc_kernel *kernel, const kc_svm_data *from, kc_svm_data *out,
+                           kc_error *err)
 {
     if (from == NULL)
         return kc_fail(err, KC_ERR_ARG, "data is NULL");
     KC_TRY(kc_struct_read(out, sizeof *out, from, "data", err));
+    if (out->kernel_fn != NULL)
+        return check_function(kernel, out, err);
     if (out->x == NULL)
         return kc_fail(err, KC_ERR_ARG, "data.x is NULL");
-    return kc_points_check(out->x, err);
+    KC_TRY(kc_points_check(out->x, err));
+    out->n_samples = out->x->n_rows;
+    return KC_OK;
 }
 
 /* Certificates are written at the end, as far as the caller's struct goes. */
@@ -58,7 +73,7 @@ kc_status kc_svm_fit(kc_context *ctx, const kc_run *run, const kc_svm_settings *
     if (out == NULL)
         return kc_fail(err, KC_ERR_ARG, "out is NULL");
     KC_TRY(kc_settings_read(settings, &checked, err));
-    KC_TRY(read_data(data, &input, err));
+    KC_TRY(read_data(kernel, data, &input, err));
     KC_TRY(check_info(info, problems, err));
     train_info.each_bytes = info != NULL ? info->struct_size : 0;
     KC_TRY(kc_call_begin(&call, ctx, run, "fit", err));

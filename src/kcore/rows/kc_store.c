@@ -14,6 +14,9 @@
 /* What exp and the like count in multiply-adds. */
 #define ENTRY_WORK ((size_t)16)
 
+/* What a value counts that is asked for: nobody knows, but enough to keep it. */
+#define ASKED_WORK ((size_t)32)
+
 /* ---- Life ---------------------------------------------------------------------------------- */
 
 void kc_store_free(kc_context *ctx, kc_store *store)
@@ -32,6 +35,8 @@ void kc_store_free(kc_context *ctx, kc_store *store)
 
 static size_t mean_entry_work(const kc_packed *points)
 {
+    if (points == NULL)
+        return ASKED_WORK;
     size_t products =
         points->is_sparse ? (size_t)points->indptr[points->n] / points->n * 4 : points->d;
     return products + ENTRY_WORK;
@@ -81,7 +86,9 @@ static kc_status take_slots(kc_call *call, kc_store *store, size_t cache_bytes)
 static kc_status fill_diag(kc_call *call, kc_store *store)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
-    kc_status status = kc_gram_diag(call, store->kernel, store->points, store->diag);
+    kc_status status = store->ask != NULL
+                           ? kc_ask_diag(call, store, store->diag)
+                           : kc_gram_diag(call, store->kernel, store->points, store->diag);
 
     kc_arena_release(call->arena, point);
     return status;
@@ -97,8 +104,10 @@ kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store
         return kc_fail_nomem(call->err);
     store->kernel = config->kernel;
     store->points = config->points;
-    store->n = config->points->n;
-    store->dtype = config->points->dtype;
+    store->ask = config->ask;
+    store->ask_data = config->ask_data;
+    store->n = config->ask != NULL ? config->n_asked : config->points->n;
+    store->dtype = config->ask != NULL ? config->asked_dtype : config->points->dtype;
     store->value_bytes = kc_dtype_bytes(store->dtype);
     store->entry_work = mean_entry_work(config->points);
     status = take_segments(call, store, config);
@@ -180,6 +189,13 @@ const void *kc_store_matrix(const kc_store *store, size_t *ld)
 {
     *ld = store->given_ld;
     return store->given;
+}
+
+size_t kc_store_whole_bytes(const kc_store *store)
+{
+    if (store->given != NULL)
+        return SIZE_MAX;
+    return store->ask != NULL ? 0 : store->counters.bytes_allowed;
 }
 
 kc_store_counters kc_store_count(const kc_store *store)

@@ -1,4 +1,5 @@
-/* A store: points and kernel (or a given matrix), and the rows of their Gram matrix worth keeping.
+/* A store: points and kernel (or a given matrix, or someone to ask), and the rows of their Gram
+ * matrix worth keeping.
  *
  * One store serves many problems: the pairs of one-vs-one, folds, a path of C, a warm start.  It
  * holds plain kernel values, no labels, and knows nothing of dual variables: what is worth keeping
@@ -55,9 +56,18 @@ typedef enum kc_keep {
     KC_KEEP_HIGH = 2, /* will be wanted again soon */
 } kc_keep;
 
+/* Someone to ask for values: out[i * n_cols + j] = K of the points rows[i] and cols[j], finite.
+ * Called by the thread that uses the store, never by a worker. */
+typedef kc_status kc_ask_fn(void *data, kc_call *call, const int32_t *rows, size_t n_rows,
+                            const int32_t *cols, size_t n_cols, double *out);
+
 typedef struct kc_store_config {
     const kc_kernel *kernel; /* borrowed, as are the points, until the store is freed */
     const kc_packed *points;
+    kc_ask_fn *ask; /* in place of kernel and points; NULL: none */
+    void *ask_data;
+    size_t n_asked;         /* points, where there is someone to ask */
+    kc_dtype asked_dtype;   /* of the rows then */
     size_t cache_bytes;     /* all slots together take no more; room for 2 rows at least */
     const size_t *segments; /* n_segments + 1 increasing bounds, 0 first, n last; NULL: one */
     size_t n_segments;      /* ends of runs must be such bounds: classes, where sorted by class */
@@ -96,6 +106,10 @@ const void *kc_store_diag(const kc_store *store);
 
 /* The given matrix and its ld, or NULL where rows are computed. */
 const void *kc_store_matrix(const kc_store *store, size_t *ld);
+
+/* Bytes that a copy of the whole matrix of a problem may take: those of the cache.  None where
+ * there is someone to ask, who is to be asked for as little as possible. */
+size_t kc_store_whole_bytes(const kc_store *store);
 
 /* The rows of points[0 .. n_rows), distinct, n_rows <= slots, all misses in one blocked
  * computation: out[i] + c (in entries) is column c of row points[i], for the columns of `cols`

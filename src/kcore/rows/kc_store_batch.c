@@ -49,6 +49,7 @@ typedef struct batch {
     int32_t *computed; /* points of the computed rows, in order */
     kc_packed taken;   /* the same points side by side; empty: they are read where they are */
     size_t *n_before;  /* computed rows before row i; n + 1 entries */
+    char *asked;       /* the computed rows of this pass, where they are asked for; else NULL */
     const double *delta;
     const double *grad; /* NULL: fill the slots only */
     double *out;
@@ -106,7 +107,9 @@ static void compute_panel(batch *b, const strip *s, size_t first, size_t last, c
         .ld = b->panel_ld,
     };
 
-    if (block.n_rows > 0 && !kc_kernel_block(b->store->kernel, &block, kernel_space))
+    if (b->asked != NULL || block.n_rows == 0)
+        return;
+    if (!kc_kernel_block(b->store->kernel, &block, kernel_space))
         atomic_store_explicit(&b->has_overflowed, true, memory_order_relaxed);
 }
 
@@ -117,6 +120,10 @@ static const char *find_row(const batch *b, const strip *s, size_t first, size_t
     const kc_store *store = b->store;
     const batch_row *row = &b->rows[i];
 
+    if (row->is_computed && b->asked != NULL)
+        return b->asked +
+               ((b->n_before[i] - b->n_before[b->begin]) * kc_cols_count(b->cols) + s->position) *
+                   store->value_bytes;
     if (row->is_computed)
         return panel + ((b->n_before[i] - b->n_before[first]) * b->panel_ld + s->begin % COL_STEP) *
                            store->value_bytes;
@@ -184,13 +191,39 @@ static bool take_workspace(kc_call *call, batch *b, size_t n_chunks)
 {
     const kc_store *store = b->store;
 
-    if (store->given == NULL) {
+    if (store->given == NULL && store->ask == NULL) {
         b->panel_bytes = kc_round_up(b->panel_rows * b->panel_ld * store->value_bytes, KC_ALIGN);
         b->kernel_bytes = kc_kernel_workspace(store->kernel, store->points, store->points);
     }
     b->workspace_bytes = kc_round_up(b->panel_bytes + b->kernel_bytes, KC_ALIGN) + KC_ALIGN;
     b->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), b->workspace_bytes);
-    return b->workspace != NULL;
+    if (store->ask != NULL) {
+        size_t n_cols = kc_cols_count(b->cols);
+        b->asked =
+            kc_call_take(call, kc_min(kc_ask_most_rows(n_cols), b->n), n_cols * sizeof(double));
+    }
+    return b->workspace != NULL && (store->ask == NULL || b->asked != NULL);
+}
+
+/* The rows of this pass, where there is someone to ask for them. */
+static kc_status ask_pass(kc_call *call, batch *b)
+{
+    size_t first = b->n_before[b->begin];
+    size_t n_rows = b->n_before[b->end] - first;
+
+    if (b->asked == NULL || n_rows == 0)
+        return KC_OK;
+    return kc_ask_rows(call, b->store, b->cols, b->computed + first, n_rows, b->asked);
+}
+
+/* Rows of one pass: so many that a chunk stays within CHUNK_WORK. */
+static size_t find_pass(const batch *b)
+{
+    size_t pass = kc_max(CHUNK_WORK / b->strip_cols / b->store->entry_work, b->panel_rows);
+
+    if (b->asked != NULL)
+        return kc_ask_most_rows(kc_cols_count(b->cols));
+    return pass / b->panel_rows * b->panel_rows;
 }
 
 /* Rows from all over the points cost a cache line per feature each time they are laid out for the
@@ -199,12 +232,12 @@ static kc_status take_points(kc_call *call, batch *b, size_t n_chunks)
 {
     const kc_store *store = b->store;
 
-    if (store->given != NULL || store->points->is_sparse || n_chunks <= 1 || b->n_before[b->n] < 2)
+    if (store->points == NULL || store->points->is_sparse || n_chunks <= 1 || b->n_before[b->n] < 2)
         return KC_OK;
     return kc_packed_take(call, store->points, b->computed, b->n_before[b->n], &b->taken);
 }
 
-/* All rows over all strips, in passes of so many rows that a chunk stays within CHUNK_WORK. */
+/* All rows over all strips, in passes. */
 static kc_status run_batch(kc_call *call, batch *b)
 {
     const kc_store *store = b->store;
@@ -219,10 +252,11 @@ static kc_status run_batch(kc_call *call, batch *b)
         status = kc_fail_nomem(call->err);
     if (status == KC_OK)
         status = take_points(call, b, n_chunks);
-    size_t pass = kc_max(CHUNK_WORK / b->strip_cols / store->entry_work, b->panel_rows);
     for (b->begin = 0; status == KC_OK && b->begin < b->n; b->begin = b->end) {
-        b->end = kc_min(b->begin + pass / b->panel_rows * b->panel_rows, b->n);
-        status = kc_parallel_for(call, n_chunks, run_strip, b);
+        b->end = kc_min(b->begin + find_pass(b), b->n);
+        status = ask_pass(call, b);
+        if (status == KC_OK)
+            status = kc_parallel_for(call, n_chunks, run_strip, b);
     }
     kc_packed_free(call->ctx, &b->taken);
     call->n_threads = n_threads;
@@ -357,6 +391,8 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
         kc_keep worth = keep != NULL ? (kc_keep)keep[i] : KC_KEEP_LOW;
         if (b->store->entry_work < CHEAP_WORK)
             worth = KC_KEEP_NOT;
+        if (b->store->ask != NULL && worth == KC_KEEP_NOT)
+            worth = KC_KEEP_LOW; /* to ask again costs more than any slot */
         row->is_high = worth == KC_KEEP_HIGH;
         row->is_dropped = worth == KC_KEEP_NOT;
         if (row->is_computed && row->slot == KC_LRU_MISS && worth != KC_KEEP_NOT)

@@ -14,6 +14,8 @@ struct kc_store {
     const kc_packed *points;
     const char *given;
     size_t given_ld;
+    kc_ask_fn *ask; /* NULL: values are computed or given */
+    void *ask_data;
     size_t n;
     kc_dtype dtype;
     size_t value_bytes;
@@ -44,6 +46,23 @@ bool kc_slot_take(kc_call *call, kc_store *store, int32_t slot);
 void kc_slot_clear(kc_store *store, int32_t slot);
 void kc_slot_add(kc_store *store, int32_t slot, const kc_cols *cols);
 bool kc_slot_has(const kc_store *store, int32_t slot, const kc_cols *cols);
+
+/* Values of a store with someone to ask, of the store's type: out has room for n_rows * n_cols
+ * doubles, and holds the values side by side. */
+kc_status kc_ask_values(kc_call *call, kc_store *store, const int32_t *rows, size_t n_rows,
+                        const int32_t *cols, size_t n_cols, void *out);
+
+/* The same for the columns of a problem, and for the diagonal. */
+kc_status kc_ask_rows(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *rows,
+                      size_t n_rows, void *out);
+kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out);
+
+/* kc_store_gather for such a store. */
+kc_status kc_ask_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                        const int32_t *others, size_t n_cols, void *out, size_t ld);
+
+/* How many rows of n_cols values are asked for at once. */
+size_t kc_ask_most_rows(size_t n_cols);
 
 /* kc_store_apply for the linear kernel. */
 kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,

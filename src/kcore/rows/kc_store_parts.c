@@ -106,6 +106,8 @@ kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points,
         copy_given(store, points, n_rows, others, n_cols, out, ld);
         return KC_OK;
     }
+    if (store->ask != NULL)
+        return kc_ask_gather(call, store, points, n_rows, others, n_cols, out, ld);
     kc_arena_point point = kc_arena_mark(call->arena);
     kc_status status = kc_packed_take(call, store->points, others, n_cols, &packed);
     if (status == KC_OK)
@@ -132,7 +134,7 @@ static kc_status fill_part(kc_call *call, kc_store *store, const kc_cols *cols, 
 kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, void *out, size_t ld)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
-    bool is_whole = store->given == NULL && kc_cols_count(cols) == store->n;
+    bool is_whole = store->points != NULL && kc_cols_count(cols) == store->n;
     kc_status status = is_whole ? fill_gram(call, store, store->points, out, ld)
                                 : fill_part(call, store, cols, out, ld);
 

@@ -75,8 +75,7 @@ static kc_status take_rows(smo *s)
     pairs->ld = kc_round_up(n, KC_ALIGN / bytes);
     if (pairs->ld * bytes % 4096 == 0)
         pairs->ld += KC_ALIGN / bytes;
-    size_t allowed = given != NULL ? SIZE_MAX : kc_store_count(s->store).bytes_allowed;
-    if (pairs->ld * bytes <= allowed / n) {
+    if (pairs->ld * bytes <= kc_store_whole_bytes(s->store) / n) {
         void *gram = kc_call_take(s->call, n, pairs->ld * bytes);
         if (gram == NULL)
             return kc_fail_nomem(s->call->err);

@@ -117,7 +117,7 @@ static void deal_samples(kc_samples *samples, const kc_svm_data *data, size_t *n
 kc_status kc_samples_sort(kc_call *call, const kc_svm_settings *settings, const kc_svm_data *data,
                           kc_samples *out)
 {
-    const size_t n_all = (size_t)data->x->n_rows;
+    const size_t n_all = (size_t)data->n_samples;
     size_t *next;
 
     KC_TRY(check_arrays(settings, data, n_all, call->err));

@@ -5,23 +5,22 @@
 
 #include "base/kc_clock.h"
 #include "base/kc_context.h"
-#include "base/kc_memory.h"
+#include "task/kc_asked.h"
+#include "task/kc_cache.h"
 #include "task/kc_form.h"
 #include "task/kc_matrix.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
 #include "task/kc_task.h"
 
-/* A whole Gram matrix up to this size is taken without asking how much memory there is. */
-#define CACHE_UNASKED ((size_t)64 << 20)
-
 typedef struct training {
     const kc_svm_settings *settings;
-    const kc_kernel *kernel; /* NULL: a matrix is given */
+    const kc_kernel *kernel; /* NULL: a matrix is given, or the caller is asked */
     const kc_svm_data *data;
     kc_samples samples;
-    kc_packed points; /* by place; empty where a matrix is given */
-    kc_matrix matrix; /* ... and this one otherwise */
+    kc_packed points; /* by place; empty without a kernel */
+    kc_matrix matrix; /* where it is given */
+    kc_asked asked;   /* where there is a kernel function */
     kc_store *store;
     bool is_f32_tried;  /* kernel values are f32 as long as that does */
     bool is_f64_needed; /* it did not */
@@ -101,37 +100,42 @@ static kc_status check_start(const training *t, kc_error *err)
 
 /* ---- Store -------------------------------------------------------------------------------- */
 
-/* The whole Gram matrix if it fits in a quarter of the memory there is, else that quarter; room for
- * two rows in any case. */
-static size_t choose_cache_bytes(const kc_call *call, const training *t)
+static bool is_asked(const training *t)
 {
-    const double row_bytes =
-        (double)t->samples.n * (double)kc_dtype_bytes(t->points.dtype) + 2 * KC_ALIGN;
-    const double whole = row_bytes * (double)t->samples.n;
-    double available;
+    return t->data->kernel_fn != NULL;
+}
 
-    if (t->settings->cache_bytes > 0)
-        return (size_t)t->settings->cache_bytes;
-    if (whole <= (double)CACHE_UNASKED)
-        return (size_t)fmax(whole, 2 * row_bytes);
-    available = kc_memory_available(call->ctx) / 4;
-    return (size_t)fmax(fmin(whole, available), 2 * row_bytes);
+static kc_status create_store(kc_call *call, training *t)
+{
+    const kc_dtype asked_dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
+    const size_t n = t->samples.n;
+    kc_store_config config = {
+        .segments = t->samples.bounds,
+        .n_segments = t->samples.n_segments,
+    };
+
+    if (is_asked(t)) {
+        config.ask = kc_asked_values;
+        config.ask_data = &t->asked;
+        config.n_asked = n;
+        config.asked_dtype = asked_dtype;
+    } else if (t->kernel != NULL) {
+        config.kernel = t->kernel;
+        config.points = &t->points;
+    } else {
+        return kc_store_create_given(call, t->matrix.dtype, t->matrix.values, n, t->matrix.ld,
+                                     &t->store);
+    }
+    config.cache_bytes = kc_cache_bytes(call, (size_t)t->settings->cache_bytes, n,
+                                        is_asked(t) ? asked_dtype : t->points.dtype);
+    return kc_store_create(call, &config, &t->store);
 }
 
 static kc_status open_store(kc_call *call, training *t)
 {
-    const kc_store_config config = {
-        .kernel = t->kernel,
-        .points = &t->points,
-        .segments = t->samples.bounds,
-        .n_segments = t->samples.n_segments,
-        .cache_bytes = t->kernel != NULL ? choose_cache_bytes(call, t) : 0,
-    };
     const size_t n = t->samples.n;
 
-    KC_TRY(t->kernel != NULL ? kc_store_create(call, &config, &t->store)
-                             : kc_store_create_given(call, t->matrix.dtype, t->matrix.values, n,
-                                                     t->matrix.ld, &t->store));
+    KC_TRY(create_store(call, t));
     for (size_t i = 0; i < n; i++)
         t->max_diag =
             fmax(t->max_diag, kc_number_at(kc_store_diag(t->store), i, kc_store_dtype(t->store)));
@@ -144,7 +148,9 @@ static kc_status prepare(kc_call *call, training *t)
     t->n_problems = kc_problem_count(t->settings->multiclass, t->samples.n_classes);
     t->n_coef_rows = kc_coef_rows(t->settings->multiclass, t->samples.n_classes);
     KC_TRY(check_start(t, call->err));
-    KC_TRY(t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t));
+    t->asked = (kc_asked){.data = t->data, .order = t->samples.order};
+    if (!is_asked(t))
+        KC_TRY(t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t));
     t->coef = kc_call_take(call, t->n_coef_rows, t->samples.n * sizeof *t->coef);
     t->intercepts = kc_call_take(call, t->n_problems, sizeof *t->intercepts);
     if (t->coef == NULL || t->intercepts == NULL)
@@ -418,7 +424,7 @@ static kc_status make_model(kc_call *call, const training *t, kc_model **out)
         .dtype = kc_store_dtype(t->store),
         .points = t->kernel != NULL ? &points : NULL,
         .n_support = found.n,
-        .n_cols = (size_t)t->data->x->n_cols,
+        .n_cols = is_asked(t) ? t->samples.n_all : (size_t)t->data->x->n_cols,
         .support = found.samples,
         .class_counts = found.counts,
         .coef = found.coef,

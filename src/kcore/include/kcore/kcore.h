@@ -48,6 +48,7 @@ typedef enum kc_status {
     KC_ERR_NOMEM = 1,          /* the allocator returned NULL, or memory_limit was reached */
     KC_ERR_CANCELLED = 2,      /* stopped by the cancel token or by the progress callback */
     KC_ERR_TIME = 3,           /* time_limit passed in a call that has no partial result */
+    KC_ERR_CALLBACK = 4,       /* a function of the caller's, such as a kernel, failed */
     KC_ERR_ARG = 10,           /* an argument outside its range */
     KC_ERR_SHAPE = 11,         /* sizes that do not fit together */
     KC_ERR_TYPE = 12,          /* a dtype or storage that is not taken here */
@@ -268,10 +269,17 @@ KC_API const kc_setting *kc_setting_at(int32_t index);
 
 /* ---- Support vector machines: fit --------------------------------------------------------- */
 
+/* A kernel that the caller computes: out[i * n_cols + j] = K(x_a, x_b) of the samples a = rows[i]
+ * and b = cols[j].  A value must depend on its two samples alone, and K(x_a, x_b) = K(x_b, x_a).
+ * Called on the thread of kc_svm_fit alone; non-zero ends the fit with KC_ERR_CALLBACK. */
+typedef int kc_kernel_fn(void *data, const int64_t *rows, int64_t n_rows, const int64_t *cols,
+                         int64_t n_cols, double *out);
+
 /* What a model is fitted to; n samples. */
 typedef struct kc_svm_data {
-    size_t struct_size;     /* sizeof(kc_svm_data) */
-    const kc_points *x;     /* samples; without a kernel, the n x n matrix of K(x_i, x_j) */
+    size_t struct_size; /* sizeof(kc_svm_data) */
+    const kc_points *x; /* samples; without a kernel, the n x n matrix of K(x_i, x_j); NULL where
+                           there is a kernel_fn */
     const int32_t *classes; /* n entries in 0 .. n_classes - 1; for the SVC types */
     int32_t n_classes;
     const double *targets; /* n entries; for the SVR types */
@@ -279,6 +287,10 @@ typedef struct kc_svm_data {
                               0: the sample is left out; NULL: all 1 */
     const double *start;   /* coefficients to start from, as kc_model_coef gives them, but a column
                               for each sample; made feasible; NULL: none */
+    kc_kernel_fn *kernel_fn; /* in place of a kernel and x: asked for values when they are needed;
+                                rows are kept as any others; NULL: none */
+    void *kernel_data;       /* its first argument */
+    int64_t n_samples;       /* n, with kernel_fn; else not read */
 } kc_svm_data;
 
 /* Why a solver ended.  All but the first leave a feasible, usable solution that is not optimal. */
@@ -325,7 +337,8 @@ KC_API int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_c
 
 /* Solves the problems and makes a model of the samples with a coefficient.
  *
- * kernel NULL: data->x is the kernel matrix.  info and problems may be NULL; problems has
+ * kernel NULL: data->x is the kernel matrix, or there is a data->kernel_fn; the model is then one
+ * of given kernel values (kc_model_info.is_given).  info and problems may be NULL; problems has
  * kc_svm_problem_count entries of info->struct_size bytes: with it, info must be given.
  *
  * A fit that does not converge still gives a model: info->stop says so.  So does one that reaches
@@ -354,8 +367,9 @@ typedef struct kc_model_info {
     int32_t n_classes;  /* 0 where there are none */
     kc_dtype dtype;     /* of kernel values and of the support vectors */
     kc_storage storage; /* of the support vectors */
-    int32_t is_given;   /* fitted to a kernel matrix: there are no support vectors, only indices */
-    int32_t is_linear;  /* kc_model_linear has something to give */
+    int32_t is_given; /* fitted to a kernel matrix, or by a kernel_fn: there are no support vectors,
+                         only indices */
+    int32_t is_linear; /* kc_model_linear has something to give */
     int64_t n_problems;
     int64_t n_coef_rows; /* 1; one-vs-one: n_classes - 1; one-vs-rest: n_classes */
     int64_t n_support;
