@@ -27,6 +27,9 @@ def same_values(dict now, tuple names, tuple before):
 cdef class OnlineLearner:
     """Owner of one ``kc_online``, which changes as it learns: one thread at a time uses it.
 
+    Statuses are looked at before the lock is given back: a signal handler may have raised already,
+    and no Python code can run on that.
+
     Parameters
     ----------
     nodes : sequence of (op, degree, gamma, coef0) or None
@@ -169,7 +172,7 @@ cdef class OnlineLearner:
                 with nogil:
                     status = kc_online_learn(
                         self.context.ptr, &run, self.ptr, &settings, &data, -1, &report, &err)
-            check(status, &err)
+                check(status, &err)
             return self.mistakes
         finally:
             close_view(&view)
@@ -277,7 +280,7 @@ cdef object decide_online(
             with nogil:
                 status = kc_online_decision(
                     learner.context.ptr, &run, learner.ptr, x, reading, values, &err)
-        check(status, &err)
+            check(status, &err)
     finally:
         PyBuffer_Release(&vout)
     return out
@@ -332,9 +335,9 @@ cdef object run_online(
                 else:
                     status = kc_online_learn(
                         learner.context.ptr, &run, learner.ptr, &s, &data, first, &report, &err)
-        if listener is not None and listener.error is not None:
-            raise listener.error
-        check(status, &err)
+            if listener is not None and listener.error is not None:
+                raise listener.error
+            check(status, &err)
     finally:
         for k in range(5):
             PyBuffer_Release(&buffers[k])

@@ -239,9 +239,9 @@ default='rbf'
 
     Notes
     -----
-    A call of `partial_fit` that is interrupted has learnt from the samples before it was; one with
-    samples that are not finite, from none. While one thread learns, others that use the same
-    estimator wait.
+    A fit, or a call of `partial_fit`, that is interrupted or fails leaves the estimator as it was:
+    with more than one sample, a copy of the points kept learns and takes their place at the end.
+    One thread at a time may learn; others may predict meanwhile.
 
     Examples
     --------
@@ -339,7 +339,9 @@ default='rbf'
         points = as_samples(X)
         classes, codes = as_labels(y, points.shape[0])
         if len(classes) < 2:
-            raise ValueError(f"y has 1 class only ({classes[0]!r}); a classifier needs at least 2")
+            raise ValueError(
+                f"y has 1 class only ({classes.tolist()[0]!r}); a classifier needs at least 2"
+            )
         weights = self._weights(classes, codes, sample_weight)
         max_iter = self._most_passes()
         first = 0
@@ -397,7 +399,11 @@ default='rbf'
                 f"{labels!r}"
             )
         codes = _codes_of(y, points.shape[0], labels)
-        self._learn(state, points, codes, self._weights(labels, codes, sample_weight))
+        weights = self._weights(labels, codes, sample_weight)
+        if points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
+            state = copy.deepcopy(state)
+        self._learn(state, points, codes, weights)
+        self._fitted = state
         return self
 
     def _learn_first(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -765,7 +771,7 @@ def _codes_of(y: Any, n_samples: int, labels: NDArray[Any]) -> NDArray[np.int32]
     found, own_codes = as_labels(y, n_samples)
     unknown = ~np.isin(found, labels)
     if unknown.any():
-        raise ValueError(f"y has the label {found[unknown][0]!r}, which is not in classes")
+        raise ValueError(f"y has the label {found[unknown].tolist()[0]!r}, which is not in classes")
     return np.ascontiguousarray(np.searchsorted(labels, found)[own_codes], dtype=np.int32)
 
 

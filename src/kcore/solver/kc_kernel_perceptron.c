@@ -22,6 +22,9 @@
 /* Samples after which those before count half for the rate of missing rows. */
 #define MEMORY ((double)1024)
 
+/* Rows of a batch that are applied at once. */
+#define PART_ROWS ((size_t)1024)
+
 /* Samples between two looks at the clock. */
 #define POLL_SAMPLES ((size_t)1 << 16)
 
@@ -396,6 +399,25 @@ static kc_status find_steps(learner *l, int64_t pass)
     return KC_OK;
 }
 
+/* In parts, since room for rows that will be kept is taken before the first of them is computed:
+ * a call could not be stopped while that of a whole matrix is.  The linear kernel has no rows. */
+static kc_status apply_in_parts(const learner *l, const kc_moved *moved, double *changes)
+{
+    kc_store *store = l->problem->store;
+    const size_t most = kc_store_is_linear(store) ? moved->n : PART_ROWS;
+
+    for (size_t begin = 0; begin < moved->n; begin += most) {
+        const kc_moved part = {
+            .points = moved->points + begin,
+            .delta = moved->delta + begin,
+            .n = kc_min(most, moved->n - begin),
+        };
+
+        KC_TRY(kc_store_apply(l->call, store, &l->cols, &part, changes, changes));
+    }
+    return KC_OK;
+}
+
 /* K steps of one output, at every sample. */
 static kc_status find_changes(learner *l, int32_t output)
 {
@@ -414,7 +436,7 @@ static kc_status find_changes(learner *l, int32_t output)
             delta[moved.n++] = -steps[i];
         }
     memset(changes, 0, l->n * sizeof *changes);
-    status = kc_store_apply(l->call, l->problem->store, &l->cols, &moved, changes, changes);
+    status = apply_in_parts(l, &moved, changes);
     kc_arena_release(l->call->arena, point);
     return status;
 }

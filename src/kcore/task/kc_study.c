@@ -332,7 +332,7 @@ static kc_status study_block(study *s, double eta)
     status = s->k != NULL ? fill_block(s) : kc_fail_nomem(call->err);
     if (status == KC_OK)
         status = learn_block(s, eta);
-    if (status == KC_OK)
+    if (status == KC_OK && s->begin + s->n_rows < s->n_used)
         status = kc_call_poll(call);
     kc_arena_release(call->arena, point);
     return status;
@@ -391,6 +391,8 @@ static kc_status study_passes(study *s)
         call->progress.n_iter = s->pass + 1;
         call->progress.objective = report->criterion[s->pass];
         s->may_be_known = true;
+        if (s->pass + 1 < settings->n_passes && !report->is_converged)
+            KC_TRY(kc_call_poll(call)); /* what is done cannot be stopped any more */
     }
     return KC_OK;
 }

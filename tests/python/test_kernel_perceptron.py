@@ -1,0 +1,1124 @@
+"""Kernel perceptrons against their definition, written out in NumPy; online, and under a budget."""
+
+import copy
+import pickle
+import resource
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from conftest import assert_same_bits
+from kcore.exceptions import ConvergenceWarning, NotFittedError
+from kcore.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from kcore.perceptron import KernelPerceptron, Perceptron
+from test_svm_stops import seconds_to_stop
+
+KERNELS = {
+    "linear": Linear(),
+    "poly": Polynomial(degree=3, gamma=0.5, coef0=1.0),
+    "rbf": RBF(0.4),
+    "sigmoid": Sigmoid(gamma=0.1, coef0=0.2),
+    "laplacian": Laplacian(0.3),
+    "composed": 0.5 * RBF(0.4) + Linear() * Polynomial(degree=2, gamma=0.2, coef0=1.0),
+}
+STRATEGIES = ["oldest", "smallest", "projection", "merge"]
+READINGS = [("single", False), ("single", True), ("single", "voted"), ("batch", False)]
+
+
+def quietly(model, X, y, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y, **more)
+
+
+def blobs(rng, n, n_classes=2, d=4, noise=1.2):
+    """Classes that overlap, so that mistakes never end."""
+    y = rng.integers(0, n_classes, n)
+    y[:n_classes] = np.arange(n_classes)
+    centres = 1.5 * np.eye(max(n_classes, d))[:n_classes, :d]
+    return centres[y] + noise * rng.standard_normal((n, d)), y
+
+
+# ---- The definition
+
+
+class Definition:
+    """The functions of a perceptron as coefficients of all samples, after each sample.
+
+    K is the matrix of the samples; with an intercept, feature space has one coordinate more, which
+    is 1 for all. `passes` has one entry for each: mistakes, and the criterion.
+    """
+
+    def __init__(self, K, signs, margin=0.0, eta=lambda k: 1.0, weights=None):
+        self.K, self.signs, self.margin, self.eta = K + 1.0, signs, margin, eta
+        self.n_outputs, self.n = signs.shape
+        self.w = np.ones(self.n) if weights is None else weights
+        self.a = np.zeros((self.n_outputs, self.n))
+        self.history = []
+        self.mistakes, self.criterion = [], []
+        self.n_updates, self.converged = 0, False
+
+    def steps(self, i):
+        """The change of each output for eta = 1, and a.y; binary: one output."""
+        values = self.a @ self.K[i]
+        if self.n_outputs == 1:
+            return self.signs[:, i], self.signs[0, i] * values[0]
+        own = int(np.argmax(self.signs[:, i]))
+        others = np.where(np.arange(self.n_outputs) == own, -np.inf, values)
+        other = int(np.argmax(others))
+        change = np.zeros(self.n_outputs)
+        change[own], change[other] = 1.0, -1.0
+        return change, values[own] - values[other]
+
+    def single_pass(self, k):
+        n_mistakes, criterion = 0, 0.0
+        for i in np.flatnonzero(self.w):
+            change, value = self.steps(i)
+            if value <= self.margin:
+                n_mistakes += 1
+                criterion += self.w[i] * (self.margin - value)
+                self.a[:, i] += self.eta(k) * self.w[i] * change
+            self.history.append(self.a.copy())
+        self.n_updates += n_mistakes
+        self.converged = n_mistakes == 0
+        return n_mistakes, criterion
+
+    def batch_pass(self, k, theta):
+        total, n_mistakes, criterion = np.zeros_like(self.a), 0, 0.0
+        for i in np.flatnonzero(self.w):
+            change, value = self.steps(i)
+            if value <= self.margin:
+                n_mistakes += 1
+                criterion += self.w[i] * (self.margin - value)
+                total[:, i] += self.w[i] * change
+        step = self.eta(k) * total
+        self.a += step
+        self.n_updates += n_mistakes > 0
+        self.converged = n_mistakes == 0 or np.sqrt(np.sum(step * (step @ self.K))) < theta
+        return n_mistakes, criterion
+
+    def run(self, max_iter, rule="single", theta=1e-6):
+        for k in range(max_iter):
+            found = self.single_pass(k) if rule == "single" else self.batch_pass(k, theta)
+            self.mistakes.append(found[0])
+            self.criterion.append(found[1])
+            if self.converged:
+                break
+        return self
+
+    def mean(self):
+        return np.mean(self.history, axis=0)
+
+    def votes(self, rows):
+        """Votes of the functions after each sample; rows: K(x, x_i) of points x."""
+        total = np.zeros((len(rows), self.n_outputs))
+        for a in self.history:
+            values = (rows + 1.0) @ a.T
+            if self.n_outputs == 1:
+                total += np.where(values > 0, 1, -1)
+            else:
+                total[np.arange(len(rows)), np.argmax(values, axis=1)] += 1
+        return total
+
+
+def signs_of(y, n_classes, multi_class):
+    """Signs of the samples in each problem: a list of problems of one or more outputs."""
+    if n_classes == 2:
+        return [np.where(y == 1, 1.0, -1.0)[None]]
+    signs = np.where(np.arange(n_classes)[:, None] == y, 1.0, -1.0)
+    return [signs] if multi_class == "direct" else [row[None] for row in signs]
+
+
+def define(K, y, multi_class="ovr", max_iter=5, rule="single", **more):
+    parts = [
+        Definition(K, signs, **more).run(max_iter, rule)
+        for signs in signs_of(y, y.max() + 1, multi_class)
+    ]
+    n_passes = max(len(part.mistakes) for part in parts)
+    mistakes, criterion = np.zeros(n_passes, int), np.zeros(n_passes)
+    for part in parts:
+        mistakes[: len(part.mistakes)] += part.mistakes
+        criterion[: len(part.criterion)] += part.criterion
+    return parts, mistakes, criterion
+
+
+def spread(model, n):
+    """Coefficients of all n samples."""
+    out = np.zeros((len(model.dual_coef_), n))
+    out[:, model.support_] = model.dual_coef_
+    return out
+
+
+def check_against_definition(model, parts, mistakes, criterion, exact):
+    a = np.concatenate([part.a for part in parts])
+    assert model.mistakes_.tolist() == mistakes.tolist()
+    assert model.n_iter_ == len(mistakes)
+    assert model.n_updates_ == sum(part.n_updates for part in parts)
+    assert model.converged_ == all(part.converged for part in parts)
+    if exact:
+        np.testing.assert_array_equal(spread(model, a.shape[1]), a)
+        np.testing.assert_array_equal(model.intercept_, a.sum(axis=1))
+        np.testing.assert_array_equal(model.criterion_, criterion)
+    else:
+        np.testing.assert_allclose(spread(model, a.shape[1]), a, atol=1e-12)
+        np.testing.assert_allclose(model.intercept_, a.sum(axis=1), atol=1e-12)
+        np.testing.assert_allclose(model.criterion_, criterion, rtol=1e-9, atol=1e-9)
+
+
+RULES = st.sampled_from(["single", "batch"])
+
+
+@st.composite
+def whole_numbers(draw, max_classes=3):
+    """Samples whose products are exact in any order, and labels."""
+    n = draw(st.integers(2, 24))
+    d = draw(st.integers(1, 4))
+    n_classes = draw(st.integers(2, max_classes)) if n >= max_classes else 2
+    values = draw(st.lists(st.integers(-4, 4), min_size=n * d, max_size=n * d))
+    labels = draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))
+    labels[:n_classes] = range(n_classes)
+    return np.array(values, float).reshape(n, d), np.array(labels)
+
+
+@given(
+    data=whole_numbers(),
+    rule=RULES,
+    multi_class=st.sampled_from(["ovr", "direct"]),
+    margin=st.sampled_from([0.0, 1.0, 7.5]),
+    eta=st.sampled_from([1.0, 0.5, 4.0]),
+    degree=st.integers(1, 3),
+    is_weighted=st.booleans(),
+)
+def test_every_rule_makes_the_mistakes_of_its_definition(
+    data, rule, multi_class, margin, eta, degree, is_weighted
+):
+    X, y = data
+    K = (X @ X.T + 1.0) ** degree
+    weights = np.array([1.0, 2.0, 0.5, 0.0])[np.arange(len(y)) % 4] if is_weighted else None
+    more = {"margin": margin, "eta": lambda k: eta, "weights": weights}
+    found = define(K, y, multi_class, 6, rule, **more)
+    kernel = Polynomial(degree=degree, gamma=1.0, coef0=1.0)
+    model = KernelPerceptron(
+        kernel, rule=rule, margin=margin, eta=eta, multi_class=multi_class, max_iter=6
+    )
+    quietly(model, X, y, sample_weight=weights)
+    check_against_definition(model, *found, exact=True)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("multi_class", ["ovr", "direct"])
+@pytest.mark.parametrize("rule", ["single", "batch"])
+def test_every_kernel_makes_the_mistakes_of_the_definition(kernel, multi_class, rule, rng):
+    X, y = blobs(rng, 120, 3)
+    kernel = KERNELS[kernel]
+    found = define(kernel(X), y, multi_class, 4, rule, eta=lambda k: 1 / (k + 1))
+    model = KernelPerceptron(
+        kernel, rule=rule, multi_class=multi_class, max_iter=4, eta="inverse", precision="float64"
+    )
+    check_against_definition(quietly(model, X, y), *found, exact=False)
+    Z = rng.standard_normal((30, 4))
+    a = np.concatenate([part.a for part in found[0]])
+    np.testing.assert_allclose(
+        model.decision_function(Z), (kernel(Z, X) + 1) @ a.T, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_without_an_intercept_the_kernel_is_not_raised(rng):
+    X, y = blobs(rng, 80)
+    K = RBF(0.5)(X)
+    parts, mistakes, _ = define(K - 1, y, max_iter=3)  # the definition adds the one
+    model = quietly(KernelPerceptron(RBF(0.5), fit_intercept=False, max_iter=3), X, y)
+    assert model.mistakes_.tolist() == mistakes.tolist()
+    assert (model.intercept_ == 0).all()
+    np.testing.assert_allclose(model.decision_function(X), K @ parts[0].a[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("multi_class", ["ovr", "direct"])
+@pytest.mark.parametrize("is_online", [False, True])
+def test_averaged_and_voted_predictions_are_those_of_all_functions(
+    n_classes, multi_class, is_online, rng
+):
+    X, y = blobs(rng, 150, n_classes)
+    Z = rng.standard_normal((60, 4))
+    kernel = RBF(0.4)
+    parts, *_ = define(kernel(X), y, multi_class, 1 if is_online else 3)
+    mean = (kernel(Z, X) + 1) @ np.concatenate([part.mean() for part in parts]).T
+    votes = np.concatenate([part.votes(kernel(Z, X)) for part in parts], axis=1)
+    for average, expected in ((True, mean), ("voted", votes)):
+        model = KernelPerceptron(kernel, average=average, multi_class=multi_class, max_iter=3)
+        if is_online:
+            for rows in np.split(np.arange(150), [1, 2, 40, 41]):
+                model.partial_fit(X[rows], y[rows], classes=np.arange(n_classes))
+        else:
+            quietly(model, X, y)
+        found = model.decision_function(Z).reshape(60, -1)
+        if average is True:
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+        else:
+            np.testing.assert_array_equal(found, expected)
+        if n_classes == 2:
+            assert (model.predict(Z) == (expected[:, 0] > 0)).all()
+        else:
+            assert (model.predict(Z) == expected.argmax(axis=1)).all()
+
+
+def test_a_function_and_a_matrix_are_kernels_too(rng):
+    X, y = blobs(rng, 90, 3)
+    Z = rng.standard_normal((20, 4))
+    kernel = RBF(0.4)
+    for average in (False, True, "voted"):
+        plain = quietly(KernelPerceptron(kernel, average=average, max_iter=4), X, y)
+        called = quietly(
+            KernelPerceptron(lambda A, B: kernel(A, B), average=average, max_iter=4), X, y
+        )
+        given = KernelPerceptron("precomputed", average=average, max_iter=4)
+        quietly(given, kernel(X), y)
+        for model in (called, given):
+            assert model.mistakes_.tolist() == plain.mistakes_.tolist()
+            assert model.support_.tolist() == plain.support_.tolist()
+            assert_same_bits(model.dual_coef_, plain.dual_coef_)
+        expected = plain.decision_function(Z)
+        np.testing.assert_allclose(called.decision_function(Z), expected, atol=1e-10)
+        K = kernel(Z, X)
+        np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-10)
+        kept = given.decision_function(np.ascontiguousarray(K[:, given.support_]))
+        assert_same_bits(kept, given.decision_function(K))
+
+
+# ---- The linear perceptron
+
+
+@given(
+    data=whole_numbers(),
+    rule=RULES,
+    multi_class=st.sampled_from(["ovr", "direct"]),
+    margin=st.sampled_from([0.0, 2.0]),
+    fit_intercept=st.booleans(),
+    shuffle=st.booleans(),
+    is_sparse=st.booleans(),
+    average=st.booleans(),
+)
+def test_with_the_linear_kernel_it_is_the_linear_perceptron(
+    data, rule, multi_class, margin, fit_intercept, shuffle, is_sparse, average
+):
+    X, y = data
+    if is_sparse:
+        X = sp.csr_array(X)
+    common = {
+        "rule": rule, "multi_class": multi_class, "margin": margin, "max_iter": 5,
+        "fit_intercept": fit_intercept, "shuffle": shuffle, "random_state": 3,
+        "average": average and rule == "single",
+    }  # fmt: skip
+    primal = quietly(Perceptron(**common), X, y)
+    dual = quietly(KernelPerceptron("linear", **common), X, y)
+    assert dual.mistakes_.tolist() == primal.mistakes_.tolist()
+    np.testing.assert_array_equal(dual.criterion_, primal.criterion_)
+    assert dual.n_updates_ == primal.n_updates_
+    assert dual.n_iter_ == primal.n_iter_
+    assert dual.converged_ == primal.converged_
+    if common["average"]:  # a quotient: rounded once more in one form than in the other
+        np.testing.assert_allclose(dual.coef_, primal.coef_, rtol=1e-12, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(dual.coef_, primal.coef_)
+        np.testing.assert_array_equal(dual.intercept_, primal.intercept_)
+        assert (dual.predict(X) == primal.predict(X)).all()
+    if dual.bound_ is not None:
+        assert dual.bound_ == pytest.approx(primal.bound_, rel=1e-9)
+
+
+@given(data=whole_numbers(max_classes=2), rule=RULES, degree=st.integers(1, 3))
+def test_there_are_no_more_updates_than_the_bound(data, rule, degree):
+    X, y = data
+    model = KernelPerceptron(
+        "poly", degree=degree, gamma=1.0, coef0=1.0, rule=rule, max_iter=3000, theta=0.0
+    )
+    quietly(model, X, y)
+    if model.converged_:
+        assert model.n_updates_ <= model.bound_
+        assert (model.predict(X) == y).all()
+    else:
+        assert model.bound_ is None
+
+
+# ---- Online
+
+
+@given(
+    data=whole_numbers(),
+    multi_class=st.sampled_from(["ovr", "direct"]),
+    average=st.sampled_from([False, True, "voted"]),
+    margin=st.sampled_from([0.0, 3.0]),
+    cuts=st.lists(st.integers(1, 23), max_size=5),
+)
+def test_one_pass_of_fit_is_partial_fit_of_the_samples_in_any_parts(
+    data, multi_class, average, margin, cuts
+):
+    X, y = data
+    common = {"multi_class": multi_class, "average": average, "margin": margin}
+    kernel = Polynomial(degree=2, gamma=1.0, coef0=1.0)
+    whole = quietly(KernelPerceptron(kernel, max_iter=1, **common), X, y)
+    online = KernelPerceptron(kernel, **common)
+    mistakes, criterion = 0, 0.0
+    for rows in np.split(np.arange(len(y)), sorted({c for c in cuts if c < len(y)})):
+        online.partial_fit(X[rows], y[rows], classes=whole.classes_)
+        mistakes += online.mistakes_.sum()
+        criterion += online.criterion_.sum()
+    assert [mistakes] == whole.mistakes_.tolist()
+    assert criterion == whole.criterion_[0]
+    assert online.n_updates_ == whole.n_updates_
+    np.testing.assert_array_equal(spread(online, len(y)), spread(whole, len(y)))
+    assert_same_bits(online.intercept_, whole.intercept_)
+    assert_same_bits(online.decision_function(X), whole.decision_function(X))
+
+
+@pytest.mark.parametrize("limits", [{}, *({"budget": 20, "strategy": s} for s in STRATEGIES)])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "sigmoid"])
+def test_parts_forms_and_threads_give_the_same_bits(kernel, limits, rng):
+    X, y = blobs(rng, 300, 3)
+    X = X.astype(np.float32)
+    Z = rng.standard_normal((40, 4)).astype(np.float32)
+
+    def learn(parts, form=lambda X: X, n_jobs=None):
+        model = KernelPerceptron(KERNELS[kernel], n_jobs=n_jobs, precision="float32", **limits)
+        for rows in parts:
+            model.partial_fit(form(X[rows]), y[rows], classes=[0, 1, 2])
+        return model
+
+    rows = np.arange(300)
+    expected = learn([rows])
+    others = [
+        learn(np.split(rows, 300)),
+        learn(np.split(rows, [7, 8, 150])),
+        learn([rows], n_jobs=2),
+        learn([rows], sp.csr_matrix),
+        learn(np.split(rows, 300), sp.csr_array),
+        learn([rows], np.asfortranarray),
+        learn(np.split(rows, 3), lambda X: X.astype(np.float64)),
+    ]
+    for model in others:
+        assert_same_bits(model.dual_coef_, expected.dual_coef_)
+        assert_same_bits(model.decision_function(Z), expected.decision_function(Z))
+        assert model.support_.tolist() == expected.support_.tolist()
+        assert model.n_updates_ == expected.n_updates_
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("rule", "average"), READINGS)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_caches_and_threads_of_any_size_give_the_same_bits(dtype, rule, average, form, rng):
+    X, y = blobs(rng, 900, 3, d=6)
+    X = form((X * (abs(X) > 0.3)).astype(dtype))
+
+    def fitted(**more):
+        model = KernelPerceptron(RBF(0.5), rule=rule, average=average, max_iter=4, **more)
+        return quietly(model, X, y)
+
+    expected = fitted(n_jobs=1)
+    values = expected.decision_function(X)
+    smallest = 8 * 900 * X.dtype.itemsize / 2**20
+    for more in ({"n_jobs": 2}, {"n_jobs": 3, "cache_size": 1.0}, {"cache_size": smallest}):
+        model = fitted(**more)
+        assert_same_bits(model.dual_coef_, expected.dual_coef_)
+        assert_same_bits(model.decision_function(X), values)
+        assert model.mistakes_.tolist() == expected.mistakes_.tolist()
+        assert_same_bits(model.criterion_, expected.criterion_)
+    report = model.cache_report_  # of the smallest
+    assert report.rows_computed > 900
+    # The batch rule does not keep rows of so few features: to compute them is as fast.
+    assert (report.rows_evicted > 0) == (rule == "single")
+    assert report.bytes_used <= report.bytes_allowed <= 2**20 * smallest
+
+
+def test_float32_samples_are_kept_as_they_are(rng):
+    X, y = blobs(rng, 100)
+    for dtype in (np.float32, np.float64):
+        model = quietly(KernelPerceptron(max_iter=3), X.astype(dtype), y)
+        assert model.support_vectors_.dtype == dtype
+        np.testing.assert_array_equal(model.support_vectors_, X.astype(dtype)[model.support_])
+    for form in (sp.csr_matrix, sp.csr_array):
+        wide = form(sp.hstack([form(X), form((100, 200))], format="csr"))
+        model = quietly(KernelPerceptron(max_iter=3), wide, y)
+        assert type(model.support_vectors_) is form
+        np.testing.assert_array_equal(
+            model.support_vectors_.toarray(), wide.toarray()[model.support_]
+        )
+
+
+# ---- Budgets
+
+
+class Budgeted:
+    """A learner with a budget as the strategies are defined, one sample after the other."""
+
+    def __init__(self, kernel, n_outputs, budget, strategy):
+        self.kernel, self.budget, self.strategy = kernel, budget, strategy
+        self.points, self.ids, self.arrived = [], [], []
+        self.a = np.zeros((n_outputs, 0))
+        self.n_seen = self.n_arrived = 0
+
+    def k(self, A, B):
+        return self.kernel(np.atleast_2d(A), np.atleast_2d(B)) + 1.0
+
+    def values(self, x):
+        if not self.points:
+            return np.zeros(len(self.a))
+        return self.a @ self.k(np.array(self.points), x)[:, 0]
+
+    def learn(self, x, y):
+        """Learn from a sample of class y by the rule of its functions, one against the rest."""
+        values = self.values(x)
+        n_outputs = len(self.a)
+        own = np.arange(n_outputs) == y if n_outputs > 1 else np.array([y == 1])
+        signs = np.where(own, 1.0, -1.0)
+        steps = np.where(signs * values <= 0, signs, 0.0)
+        if steps.any():
+            self.admit(x, steps)
+        self.n_seen += 1
+
+    def put(self, place, x, number, a):
+        if place == len(self.points):
+            self.points.append(None)
+            self.ids.append(None)
+            self.arrived.append(None)
+            self.a = np.column_stack([self.a, np.zeros(len(self.a))])
+        self.points[place], self.ids[place], self.arrived[place] = x, number, self.n_arrived
+        self.n_arrived += 1
+        self.a[:, place] = a
+
+    def smallest(self):
+        diag = np.array([self.k(x, x)[0, 0] for x in self.points])
+        sizes = (self.a**2).sum(axis=0) * diag
+        least = np.flatnonzero(sizes == sizes.min())
+        return min(least, key=lambda i: self.arrived[i]), sizes.min()
+
+    def admit(self, x, steps):
+        if self.strategy == "projection":
+            self.project(x, steps)
+        elif len(self.points) < self.budget:
+            self.put(len(self.points), x, self.n_seen, steps)
+        elif self.strategy == "oldest":
+            self.put(int(np.argmin(self.arrived)), x, self.n_seen, steps)
+        elif self.strategy == "smallest":
+            self.put(self.smallest()[0], x, self.n_seen, steps)
+        else:
+            self.merge(x, steps)
+
+    def project(self, x, steps):
+        P = np.array(self.points).reshape(-1, len(x))
+        distance, shares = self.k(x, x)[0, 0], np.zeros(0)
+        if len(P):
+            shares = np.linalg.solve(self.k(P, P), self.k(P, x)[:, 0])
+            distance -= shares @ self.k(P, x)[:, 0]
+        if distance <= 1e-10 * self.k(x, x)[0, 0]:
+            self.a += np.outer(steps, shares)
+            return
+        if len(P) < self.budget:
+            self.put(len(P), x, self.n_seen, steps)
+            return
+        place = self.smallest()[0]
+        others = np.vstack([np.delete(P, place, axis=0), x])
+        onto = np.linalg.solve(self.k(others, others), self.k(others, P[place])[:, 0])
+        lost = self.k(P[place], P[place])[0, 0] - onto @ self.k(others, P[place])[:, 0]
+        old = self.a[:, place].copy()
+        if (old**2).sum() * lost < (steps**2).sum() * distance:
+            rest = np.delete(np.arange(len(P)), place)
+            self.a[:, rest] += np.outer(old, onto[:-1])
+            self.put(place, x, self.n_seen, steps + old * onto[-1])
+        else:
+            self.a += np.outer(steps, shares)
+
+    def merge(self, x, steps):
+        P = np.array(self.points)
+        dx, k = self.k(x, x)[0, 0], self.k(P, x)[:, 0]
+        dp = np.array([self.k(p, p)[0, 0] for p in P])
+        squares = (self.a**2).sum(axis=0)
+        losses = np.minimum((steps**2).sum() * (dx - k**2 / dp), squares * (dp - k**2 / dx))
+        losses[steps @ self.a <= 0] = np.inf
+        smallest, least = self.smallest()
+        j = int(np.argmin(losses))
+        if losses[j] == np.inf:
+            self.put(smallest, x, self.n_seen, steps)
+            return
+        whole = dx * (steps**2).sum() + dp[j] * squares[j] + 2 * k[j] * (steps @ self.a[:, j])
+
+        def become(z):
+            """What the pair turns to at z: coefficients, and what is lost."""
+            dz = self.k(z, z)[0, 0]
+            a = (self.k(x, z)[0, 0] * steps + self.k(P[j], z)[0, 0] * self.a[:, j]) / dz
+            return a, whole - dz * (a**2).sum()
+
+        options = [(P[j], self.ids[j]), (x, self.n_seen)]
+        if type(self.kernel) is RBF:
+            best = minimize_scalar(
+                lambda h: become(h * x + (1 - h) * P[j])[1], bounds=(0, 1), method="bounded",
+                options={"xatol": 1e-11},
+            )  # fmt: skip
+            options.append((best.x * x + (1 - best.x) * P[j], -1))
+        z, number = min(options, key=lambda option: become(option[0])[1])
+        a, lost = become(z)
+        if lost >= least:
+            self.put(smallest, x, self.n_seen, steps)
+        elif number == self.ids[j] and number >= 0:
+            self.a[:, j] = a
+        else:
+            self.put(j, z, number, a)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
+def test_strategies_do_what_they_are_defined_to(strategy, n_classes, kernel, rng):
+    # The line between two points has one best point only where they are close.
+    kernel = RBF(0.05) if kernel == "rbf" else KERNELS[kernel]
+    X, y = blobs(rng, 160, n_classes)
+    reference = Budgeted(kernel, 1 if n_classes == 2 else n_classes, 12, strategy)
+    model = KernelPerceptron(kernel, budget=12, strategy=strategy)
+    for x, label in zip(X, y, strict=True):
+        reference.learn(x, label)
+        model.partial_fit(x[None], [label], classes=range(n_classes))
+        assert model.support_.tolist() == reference.ids
+        np.testing.assert_allclose(
+            model.support_vectors_, np.array(reference.points), rtol=1e-4, atol=1e-4
+        )
+        np.testing.assert_allclose(model.dual_coef_, reference.a, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(model.intercept_, reference.a.sum(axis=1), rtol=1e-4, atol=1e-4)
+    assert len(model.support_) == 12
+    if strategy == "merge" and type(kernel) is RBF:
+        assert (model.support_ == -1).any()
+
+
+def test_projection_keeps_no_point_in_the_span_of_the_others(rng):
+    X, y = blobs(rng, 500, d=3)
+    online = KernelPerceptron("linear", budget=100, strategy="projection")
+    online.partial_fit(X, y, classes=[0, 1])
+    assert len(online.support_) == 4  # three features, and the intercept
+    free = KernelPerceptron("linear").partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_allclose(online.coef_, free.coef_, rtol=1e-9)
+    np.testing.assert_allclose(online.intercept_, free.intercept_, rtol=1e-9, atol=1e-9)
+    assert online.n_updates_ == free.n_updates_
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    budget=st.integers(1, 12),
+    strategy=st.sampled_from(STRATEGIES),
+    kernel=st.sampled_from(["linear", "rbf", "poly", "sigmoid", "laplacian", "composed"]),
+    multi_class=st.sampled_from(["ovr", "direct"]),
+    is_sparse=st.booleans(),
+)
+def test_the_budget_is_held_after_every_sample(
+    seed, budget, strategy, kernel, multi_class, is_sparse
+):
+    rng = np.random.default_rng(seed)
+    X, y = blobs(rng, 40, 3)
+    model = KernelPerceptron(
+        KERNELS[kernel], budget=budget, strategy=strategy, multi_class=multi_class
+    )
+    for i in range(40):
+        x = sp.csr_array(X[i : i + 1]) if is_sparse else X[i : i + 1]
+        model.partial_fit(x, y[i : i + 1], classes=[0, 1, 2])
+        assert 1 <= len(model.support_) <= budget
+        assert model.support_vectors_.shape == (len(model.support_), 4)
+        np.testing.assert_allclose(
+            model.intercept_, model.dual_coef_.sum(axis=1), rtol=1e-9, atol=1e-9
+        )
+    assert np.isfinite(model.decision_function(X)).all()
+    whole = quietly(model.set_params(max_iter=3), X, y)
+    assert len(whole.support_) <= budget
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_budget_that_is_never_reached_changes_nothing(strategy, rng):
+    X, y = blobs(rng, 100)
+    free = KernelPerceptron("rbf", gamma=0.5).partial_fit(X, y, classes=[0, 1])
+    bound = KernelPerceptron("rbf", gamma=0.5, budget=100, strategy=strategy)
+    bound.partial_fit(X, y, classes=[0, 1])
+    assert_same_bits(bound.dual_coef_, free.dual_coef_)
+    assert_same_bits(bound.decision_function(X), free.decision_function(X))
+
+
+# ---- Streams
+
+
+def stream(n_blocks, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n_blocks):
+        yield blobs(rng, 2000, d=5)
+
+
+STATM = Path("/proc/self/statm")
+
+
+def resident_bytes():
+    """Memory of this process; 0 where that is not told."""
+    return int(STATM.read_text().split()[1]) * resource.getpagesize() if STATM.exists() else 0
+
+
+def check_stream(n_blocks, strategy, budget):
+    """Learn block by block and sample by sample; see that what is held does not grow."""
+    model = KernelPerceptron(RBF(0.2), budget=budget, strategy=strategy)
+    held = {}
+    n_updates = 0
+    for k, (X, y) in enumerate(stream(n_blocks)):
+        model.partial_fit(X, y, classes=[0, 1])
+        for i in range(20):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+        held[k] = (model._fitted.learner.describe()["n_bytes"], resident_bytes())
+        assert len(model.support_) == budget
+        assert model.n_updates_ > n_updates + 100  # it goes on changing
+        n_updates = model.n_updates_
+    first = n_blocks // 5  # by then all room there ever will be is taken
+    assert {n_bytes for n_bytes, _ in held.values()} == {held[0][0]}
+    assert held[n_blocks - 1][1] - held[first][1] < 2**20
+    assert held[0][0] < 200 * budget + 1000 + (8 * budget**2 if strategy == "projection" else 0)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stream_with_a_budget_holds_constant_memory(strategy):
+    check_stream(12, strategy, 60)
+
+
+def test_a_stream_of_a_hundred_thousand_samples_holds_constant_memory():
+    check_stream(50, "merge", 50)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stream_of_a_million_samples_holds_constant_memory(strategy):
+    check_stream(500, strategy, 100)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"average": True},
+        {"average": "voted"},
+        {"multi_class": "direct"},
+        *({"budget": 15, "strategy": strategy} for strategy in STRATEGIES),
+    ],
+)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_pickle_in_mid_stream_goes_on_to_the_bit(more, form, rng):
+    X, y = blobs(rng, 240, 3)
+    X = form(X)
+    model = KernelPerceptron(RBF(0.3), shuffle=True, random_state=5, eta="sqrt", **more)
+    for k in range(4):
+        rows = slice(60 * k, 60 * k + 60)
+        others = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+        for one in (model, *others):
+            one.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        for other in others:
+            assert_same_bits(other.dual_coef_, model.dual_coef_)
+            assert_same_bits(other.decision_function(X), model.decision_function(X))
+            assert other.support_.tolist() == model.support_.tolist()
+            assert other.n_updates_ == model.n_updates_
+            assert other.n_iter_ == model.n_iter_ == k + 1
+
+
+def test_a_copy_learns_on_its_own(rng):
+    X, y = blobs(rng, 100)
+    model = KernelPerceptron(budget=10).partial_fit(X, y, classes=[0, 1])
+    before = model.decision_function(X)
+    copy.deepcopy(model).partial_fit(X, 1 - y)
+    assert_same_bits(model.decision_function(X), before)
+
+
+def test_schedules_count_calls_of_partial_fit(rng):
+    X, y = blobs(rng, 60)
+    seen = []
+
+    def eta(k):
+        seen.append(k)
+        return 1.0 / (k + 1)
+
+    online = KernelPerceptron("linear", eta=eta)
+    named = KernelPerceptron("linear", eta="inverse")
+    for rows in np.split(np.arange(60), 4):
+        online.partial_fit(X[rows], y[rows], classes=[0, 1])
+        named.partial_fit(X[rows], y[rows], classes=[0, 1])
+    assert seen == [0, 1, 2, 3]
+    assert online.n_iter_ == 4
+    assert_same_bits(online.dual_coef_, named.dual_coef_)
+    assert set(abs(online.dual_coef_[0])) <= {1, 1 / 2, 1 / 3, 1 / 4}
+
+
+def test_weights_are_factors_of_the_step_and_zero_leaves_a_sample_out(rng):
+    X, y = blobs(rng, 120)
+    weights = rng.integers(0, 3, 120).astype(float)
+    keep = weights > 0
+    for budget in (None, 10):
+        model = KernelPerceptron(RBF(0.3), budget=budget)
+        model.partial_fit(X, y, classes=[0, 1], sample_weight=weights)
+        rest = KernelPerceptron(RBF(0.3), budget=budget)
+        rest.partial_fit(X[keep], y[keep], classes=[0, 1], sample_weight=weights[keep])
+        assert_same_bits(model.dual_coef_, rest.dual_coef_)
+        one_by_one = KernelPerceptron(RBF(0.3), budget=budget)
+        for i in np.flatnonzero(keep):
+            one_by_one.partial_fit(X[[i]], y[[i]], classes=[0, 1], sample_weight=weights[[i]])
+        assert_same_bits(one_by_one.dual_coef_, model.dual_coef_)
+    by_class = KernelPerceptron(RBF(0.3), class_weight={0: 1.0, 1: 3.0})
+    by_class.partial_fit(X, y, classes=[0, 1])
+    by_sample = KernelPerceptron(RBF(0.3))
+    by_sample.partial_fit(X, y, classes=[0, 1], sample_weight=np.where(y == 1, 3.0, 1.0))
+    assert_same_bits(by_class.dual_coef_, by_sample.dual_coef_)
+
+
+# ---- Going on
+
+
+@pytest.mark.parametrize(("rule", "average"), READINGS)
+def test_a_warm_start_goes_on_with_the_passes(rule, average, rng):
+    X, y = blobs(rng, 150, 3)
+    common = {"rule": rule, "average": average, "shuffle": True, "random_state": 1}
+    whole = quietly(KernelPerceptron(RBF(0.3), max_iter=6, **common), X, y)
+    parts = KernelPerceptron(RBF(0.3), max_iter=2, warm_start=True, **common)
+    mistakes = []
+    for _ in range(3):
+        quietly(parts, X, y)
+        mistakes += parts.mistakes_.tolist()
+    assert mistakes == whole.mistakes_.tolist()
+    assert parts.n_updates_ == whole.n_updates_
+    np.testing.assert_allclose(spread(parts, 150), spread(whole, 150), rtol=1e-9, atol=1e-12)
+    assert (parts.predict(X) == whole.predict(X)).all()
+
+
+def test_a_warm_start_from_other_samples_keeps_what_was_learnt(rng):
+    X, y = blobs(rng, 200)
+    model = KernelPerceptron(RBF(0.3), warm_start=True, max_iter=1)
+    quietly(model, X[:100], y[:100])
+    first = model.support_vectors_
+    quietly(model, X[100:], y[100:])
+    np.testing.assert_array_equal(model.support_vectors_[: len(first)], first)
+    online = KernelPerceptron(RBF(0.3)).partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_array_equal(model.support_vectors_, online.support_vectors_)
+    assert_same_bits(model.dual_coef_, online.dual_coef_)
+    with pytest.raises(ValueError, match="warm_start: the features or labels"):
+        model.fit(X[:, :3], y)
+    with pytest.raises(ValueError, match="gamma was 'scale' when learning began and is 2"):
+        model.set_params(gamma=2).fit(X, y)
+
+
+def test_partial_fit_goes_on_from_fit(rng):
+    X, y = blobs(rng, 200)
+    model = quietly(KernelPerceptron(RBF(0.3), max_iter=2), X[:100], y[:100])
+    n_updates, support = model.n_updates_, model.support_.tolist()
+    model.partial_fit(X[100:], y[100:])
+    assert model.n_iter_ == 3
+    assert model.n_updates_ == n_updates + model.mistakes_[0]
+    assert model.support_.tolist()[: len(support)] == support
+    new = model.support_[len(support) :]
+    assert (new >= 100).all()
+    np.testing.assert_array_equal(model.support_vectors_[len(support) :], X[new])
+    assert model.bound_ is None
+
+
+# ---- Stops
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Noise: every pass makes mistakes, and takes a while."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((20_000, 20)), rng.integers(0, 2, 20_000)
+
+
+HARD = {"gamma": 0.01, "max_iter": 100_000, "margin": 1e3}
+
+
+@pytest.mark.parametrize("rule", ["single", "batch"])
+def test_a_time_limit_ends_a_fit_with_what_it_has(rule, hard):
+    X, y = hard
+    model = KernelPerceptron(rule=rule, time_limit=0.3, **HARD)
+    start = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="without separating"):
+        model.fit(X[:5000], y[:5000])
+    assert time.perf_counter() - start < 4
+    assert np.isfinite(model.dual_coef_).all()
+    assert not model.converged_
+    model.predict(X[:10])
+
+
+@pytest.mark.parametrize("budget", [None, 300])
+def test_a_time_limit_ends_partial_fit_with_what_it_has(budget, hard):
+    X, y = hard
+    model = KernelPerceptron(gamma=0.01, budget=budget, strategy="projection", time_limit=0.1)
+    start = time.perf_counter()
+    model.partial_fit(X, y, classes=[0, 1])
+    assert time.perf_counter() - start < 4
+    assert len(model.support_) > 0
+    assert model.support_.max() < 15_000
+
+
+def test_a_callback_is_told_how_far_it_has_come(hard):
+    X, y = hard
+    seen = []
+    model = KernelPerceptron(**HARD, callback=seen.append, time_limit=0.5)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X[:3000], y[:3000])
+    assert len(seen) >= 4
+    assert [one.seconds for one in seen] == sorted(one.seconds for one in seen)
+    assert seen[-1].n_iter > 0
+
+
+class EnoughError(Exception):
+    pass
+
+
+def stop(progress):
+    raise EnoughError(progress.phase)
+
+
+@pytest.mark.parametrize("rule", ["single", "batch"])
+def test_what_a_callback_raises_ends_the_fit_and_changes_nothing(rule, hard):
+    X, y = hard
+    model = quietly(KernelPerceptron(rule=rule, max_iter=2), X[:50], y[:50])
+    before = model.dual_coef_
+    model.set_params(**HARD, callback=stop)
+    with pytest.raises(EnoughError):
+        model.fit(X[:5000], y[:5000])
+    assert model.dual_coef_ is before
+    model.set_params(warm_start=True, gamma="scale")
+    with pytest.raises(EnoughError):
+        model.fit(X[:5000], y[:5000])
+    assert_same_bits(model._fitted.learner.coef(0)[0], before)
+
+
+@pytest.mark.parametrize("budget", [None, 200])
+def test_what_a_callback_raises_ends_partial_fit_and_changes_nothing(budget, hard):
+    X, y = hard
+    model = KernelPerceptron(gamma=0.01, budget=budget, strategy="projection")
+    model.partial_fit(X[:300], y[:300], classes=[0, 1])
+    untouched = copy.deepcopy(model)
+    model.set_params(callback=stop)
+    with pytest.raises(EnoughError):
+        model.partial_fit(X, y)
+    for one in (model, untouched):
+        one.set_params(callback=None).partial_fit(X[300:600], y[300:600])
+    assert model.n_updates_ == untouched.n_updates_
+    assert model.n_iter_ == untouched.n_iter_ == 2
+    assert model.support_.tolist() == untouched.support_.tolist()
+    assert_same_bits(model.dual_coef_, untouched.dual_coef_)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("learning", ["single", "batch", "online"])
+def test_ctrl_c_stops_learning_and_leaves_the_estimator_as_it_was(n_jobs, learning, hard):
+    X, y = hard
+    limits = {"budget": 500, "strategy": "projection"} if learning == "online" else {}
+    model = KernelPerceptron(gamma=0.01, n_jobs=n_jobs, max_iter=2, **limits)
+    quietly(model, X[:200], y[:200])
+    before = model.decision_function(X[:20])
+    state = model._fitted
+    model.set_params(**HARD)
+    waited = []
+    for after in (0.03, 0.1, 0.2):
+        if learning == "online":
+            waited.append(seconds_to_stop(lambda: model.partial_fit(X, y), after))
+        else:
+            model.set_params(rule=learning)
+            waited.append(seconds_to_stop(lambda: model.fit(X[:5000], y[:5000]), after))
+        assert model._fitted is state
+        assert_same_bits(model.decision_function(X[:20]), before)
+    # The median, since a busy machine may leave any one thread waiting for its turn.
+    assert sorted(waited)[1] <= 0.150
+    assert max(waited) <= 2
+
+
+def test_ctrl_c_stops_a_prediction(hard):
+    X, y = hard
+    model = KernelPerceptron(gamma=0.01, margin=1e3, average="voted")
+    model.partial_fit(X[:4000], y[:4000], classes=[0, 1])
+    waited = [seconds_to_stop(lambda: model.predict(X), after) for after in (0.03, 0.06, 0.1)]
+    assert sorted(waited)[1] <= 0.150
+
+
+def test_a_callback_may_predict_but_not_learn(hard):
+    X, y = hard
+    model = KernelPerceptron(gamma=0.01, budget=200, strategy="projection")
+    model.partial_fit(X[:300], y[:300], classes=[0, 1])
+    expected = model.decision_function(X[:5])
+    seen = []
+
+    def look(progress):
+        if not seen:
+            seen.append(model.decision_function(X[:5]))
+
+    model.set_params(callback=look, time_limit=0.2).partial_fit(X, y)
+    assert_same_bits(seen[0], expected)
+
+
+def test_threads_that_predict_see_a_learner_between_two_samples(rng):
+    X, y = blobs(rng, 400)
+    model = KernelPerceptron(RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
+    ready = threading.Event()
+
+    def read():
+        ready.wait()
+        for _ in range(200):
+            values = model.decision_function(X[:7])
+            assert values.shape == (7,)
+            assert np.isfinite(values).all()
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        ready.set()
+        for i in range(400):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+        for reader in readers:
+            reader.result()
+    alone = KernelPerceptron(RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
+    assert_same_bits(alone.partial_fit(X, y).dual_coef_, model.dual_coef_)
+
+
+# ---- Labels, names, words
+
+
+def test_labels_may_be_words(rng):
+    X, y = blobs(rng, 100, 3)
+    words = np.array(["ant", "bee", "cow"])
+    model = KernelPerceptron(RBF(0.3)).partial_fit(X, words[y], classes=words[::-1])
+    assert model.classes_.tolist() == words.tolist()
+    plain = KernelPerceptron(RBF(0.3)).partial_fit(X, y, classes=[0, 1, 2])
+    assert (model.predict(X) == words[plain.predict(X)]).all()
+    for label in (["bee"], np.array(["bee"]), ("bee",)):
+        model.partial_fit(X[:1], label)
+    with pytest.raises(ValueError, match="'dog', which is not in classes"):
+        model.partial_fit(X[:1], ["dog"])
+
+
+def test_names_of_features_are_kept_and_checked(rng):
+    X, y = blobs(rng, 60)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = KernelPerceptron(RBF(0.3)).partial_fit(frame, y, classes=[0, 1])
+    assert model.feature_names_in_.tolist() == list("abcd")
+    model.partial_fit(frame[:1], y[:1])
+    with pytest.raises(ValueError, match="same order"):
+        model.partial_fit(frame[list("dcba")], y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.partial_fit(X[:1], y[:1])
+
+
+ONE = np.array([[0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"kernel": "gauss"}, "kernel"),
+        ({"degree": 2.5, "kernel": "poly"}, "degree"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"rule": "triple"}, "rule must be one of"),
+        ({"eta": 0.0}, r"eta\(0\) is 0, must be finite and > 0"),
+        ({"eta": "linear"}, "eta must be one of"),
+        ({"eta": lambda k: float("nan")}, r"eta\(0\) is nan"),
+        ({"margin": -1.0}, "margin is -1, must be finite and >= 0"),
+        ({"theta": -1.0, "rule": "batch"}, "theta is -1"),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"average": "mean"}, "average must be one of"),
+        ({"average": True, "rule": "batch"}, "average=True takes rule='single'"),
+        ({"average": "voted", "budget": 3}, "average='voted' takes budget=None, got budget=3"),
+        ({"budget": 0}, "budget must be positive or None, got 0"),
+        ({"budget": 2.5}, "budget"),
+        ({"budget": 3, "strategy": "newest"}, "strategy must be one of"),
+        ({"budget": 3, "rule": "batch"}, "budget takes rule='single', got rule='batch'"),
+        ({"budget": 3, "kernel": "precomputed"}, "budget needs a kernel that the core computes"),
+        ({"multi_class": "ovo"}, "multi_class must be one of"),
+        ({"precision": "half"}, "precision must be one of"),
+        ({"cache_size": -3}, "cache_size must be 'auto' or a positive number of megabytes, got -3"),
+        ({"time_limit": 0}, "time_limit must be positive or None"),
+        ({"random_state": "seed"}, "random_state must be None"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_named(params, words):
+    X = np.array([[0.0, 1.0], [1.0, 0.0]])
+    model = KernelPerceptron(**params)
+    with pytest.raises((ValueError, TypeError), match=words):
+        model.fit(X, [0, 1])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_samples_that_make_no_sense_are_named_and_nothing_is_learnt(rng):
+    X, y = blobs(rng, 50)
+    model = KernelPerceptron(RBF(0.3), budget=10)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="there must be at least 2"):
+        model.partial_fit(X, y, classes=[1])
+    model.partial_fit(X, y, classes=[0, 1])
+    before = model.decision_function(X)
+    bad = X.copy()
+    bad[7, 2] = np.inf
+    with pytest.raises(ValueError, match="row 7, column 2 is inf"):
+        model.partial_fit(bad, y)
+    with pytest.raises(ValueError, match="row 0, column 2 is inf"):
+        model.partial_fit(bad[7:8], y[7:8])
+    with pytest.raises(ValueError, match="3 features"):
+        model.partial_fit(X[:1, :3], y[:1])
+    with pytest.raises(ValueError, match="X has 1 rows, y has 2 entries"):
+        model.partial_fit(X[:1], [0, 1])
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="budget was 10 when learning began and is 11 now"):
+        model.set_params(budget=11).partial_fit(X[:1], y[:1])
+    model.set_params(budget=10)
+    with pytest.raises(ValueError, match="-1"):
+        model.partial_fit(X, y, sample_weight=-np.ones(50))
+    for words, changes in (("margin", {"margin": -1.0}), ("eta", {"eta": -1.0})):
+        with pytest.raises(ValueError, match=words):
+            copy.copy(model).set_params(**changes).partial_fit(X[:1], y[:1])
+    assert_same_bits(model.decision_function(X), before)
+    assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
+def test_kernels_that_python_computes_are_for_fit_only(kernel):
+    with pytest.raises(ValueError, match="partial_fit needs a kernel that the core computes"):
+        KernelPerceptron(kernel).partial_fit(np.eye(2), [0, 1], classes=[0, 1])
+
+
+def test_values_that_overflow_are_told(rng):
+    X = 1e30 * rng.standard_normal((20, 3))
+    model = KernelPerceptron("poly", degree=9, gamma=1e10)
+    with pytest.raises(ValueError, match=r"overflow|finite"):
+        model.partial_fit(X, np.arange(20) % 2, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"overflow|finite"):
+        model.fit(X, np.arange(20) % 2)
+    assert not hasattr(model, "dual_coef_")
+
+
+def test_what_was_learnt_is_told_in_words_when_classes_are_not_separated(rng):
+    X, y = blobs(rng, 100)
+    with pytest.warns(ConvergenceWarning, match=r"after 2 passes.*last pass: \d+.*average=True"):
+        KernelPerceptron("linear", max_iter=2).fit(X, y)
+
+
+def test_before_learning_there_are_no_fitted_attributes():
+    model = KernelPerceptron()
+    for name in [
+        "support_",
+        "dual_coef_",
+        "n_updates_",
+        "mistakes_",
+        "bound_",
+        "classes_",
+        "coef_",
+    ]:
+        assert not hasattr(model, name)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        model.decision_function(ONE)
+    fitted = KernelPerceptron(RBF()).partial_fit(ONE, [0], classes=[0, 1])
+    assert not hasattr(fitted, "coef_")  # for the linear kernel
