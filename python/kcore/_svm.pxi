@@ -343,7 +343,8 @@ cdef object copy_indices(const int64_t *indices, int64_t n):
 
 def fit_svm(
     CompiledKernel kernel, points, ask, int64_t n_samples,
-    int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking, C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
+    int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking,
+    C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
     codes, int32_t n_classes, targets, weights, start, int64_t n_coef_rows,
     int32_t n_threads, double time_limit, callback,
 ):
