@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Fitted
+from kcore._report import Progress
 from kcore._validate import Points
-from kcore._votes import Votes
+from kcore._votes import Votes, votes_of
 
 
 class Samples(NamedTuple):
@@ -21,6 +24,54 @@ class Samples(NamedTuple):
     codes: NDArray[np.int32]
     n_classes: int
     weights: NDArray[np.float64] | None
+
+
+class Turn(NamedTuple):
+    """What one call of the core tells of one problem: by passes, and of each update."""
+
+    mistakes: NDArray[np.int64]
+    criterion: NDArray[np.float64]
+    log: NDArray[np.void] | None  # where votes are wanted
+
+    @classmethod
+    def of(cls, state: _core.LinearState) -> Self:
+        """Return what the last call left in a state."""
+        n_done = state.n_done
+        return cls(state.mistakes[:n_done], state.criterion[:n_done], state.log)
+
+
+class Listener:
+    """Tells a callback how far a fit of many calls of the core has come.
+
+    The core asks 20 ms after a call began; where calls are shorter, `note` does it.
+
+    Parameters
+    ----------
+    callback : callable
+        What is called with a `Progress`.
+    n_done : int
+        Passes before the first call.
+    """
+
+    def __init__(self, callback: Callable[[Progress], object], n_done: int) -> None:
+        self.callback = callback
+        self.n_done = n_done
+        self.start = self.last = time.perf_counter()
+
+    def __call__(
+        self, phase: str, seconds: float, n_iter: int, objective: float, violation: float
+    ) -> None:
+        """Tell what the core tells of its call."""
+        self.last = time.perf_counter()
+        told = Progress(phase, self.last - self.start, self.n_done + n_iter, objective, violation)
+        self.callback(told)
+
+    def note(self, turn: Turn) -> None:
+        """Count the passes of a call, and tell of them where nothing was told for 20 ms."""
+        self.n_done += len(turn.mistakes)
+        if time.perf_counter() >= self.last + 0.02:
+            objective = turn.criterion[-1] if len(turn.criterion) else math.nan
+            self("perceptron", 0.0, 0, float(objective), math.nan)
 
 
 class Line(Fitted):
@@ -55,7 +106,7 @@ class Line(Fitted):
         self.traits = traits
         self.mistakes = [np.empty(0, np.int64) for _ in states]
         self.criterion = [np.empty(0) for _ in states]
-        self.votes: list[list[Votes]] = [[] for _ in states] if votes is None else votes
+        self.votes: list[list[Votes]] = [[] for _ in states] if votes is None else list(votes)
         self.bound: float | None = None
         self.is_out_of_time = False
 
@@ -63,6 +114,11 @@ class Line(Fitted):
     def is_direct(self) -> bool:
         """Whether one problem has a weight vector for each class."""
         return self.traits["multi_class"] == "direct" and len(self.classes) > 2
+
+    @property
+    def is_voted(self) -> bool:
+        """Whether predictions are votes."""
+        return bool(self.traits["average"] == "voted")
 
     @property
     def n_outputs(self) -> int:
@@ -73,6 +129,16 @@ class Line(Fitted):
     def n_passes(self) -> int:
         """Passes, the most of any problem."""
         return max(map(len, self.mistakes))
+
+    def add(self, turns: list[list[Turn]], points: Points, n_before: list[int]) -> None:
+        """Add to the history of each problem its turns on `points`, after step `n_before`."""
+        for k, of_one in enumerate(turns):
+            mistakes, criterion, logs = zip(*of_one, strict=True)
+            self.mistakes[k] = np.concatenate([self.mistakes[k], *mistakes])
+            self.criterion[k] = np.concatenate([self.criterion[k], *criterion])
+            if self.is_voted:
+                votes = votes_of(points, logs, n_before[k], self.states[k].n_steps)
+                self.votes[k] = [*self.votes[k], votes]
 
     def copy_states(self) -> list[_core.LinearState]:
         """Return states to go on from."""
@@ -98,7 +164,7 @@ class Line(Fitted):
 
 def sum_ragged(rows: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
     """Return the sum of rows of different lengths, entry by entry."""
-    total = np.zeros(max(map(len, rows)), dtype)
+    total: NDArray[Any] = np.zeros(max(map(len, rows)), dtype)
     for row in rows:
         total[: len(row)] += row
     return total
@@ -128,4 +194,4 @@ def bound_of(
     size = math.hypot(float(np.linalg.norm(weights)), intercept) / least
     longest = sq_norm + float(fit_intercept) + 2 * margin / eta
     bound = longest * size * size * (n if is_batch else 1)
-    return bound * (1 + 4 * (d + 4) * 2.0**-53 * (1 + math.sqrt(bound)))
+    return float(bound * (1 + 4 * (d + 4) * 2.0**-53 * (1 + math.sqrt(bound))))

@@ -1,4 +1,4 @@
-"""What perceptrons share whatever their space: parameters of the rules, seeds, weights."""
+"""What perceptrons share whatever their space: parameters of the rules, seeds, weights, labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import Estimator, as_weights, class_weights
+from kcore._base import Estimator, as_labels, as_weights, class_weights
 
 RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
 SCHEDULES: dict[str, Callable[[int], float]] = {
@@ -49,9 +49,15 @@ class RuleEstimator(Estimator):
         eta = self.eta
         if isinstance(eta, str):
             eta = self._choice("eta", SCHEDULES)
-        if not callable(eta):
-            return np.full(n_passes, self._real("eta"))
-        return np.array([float(eta(k)) for k in range(first, first + n_passes)])
+        if callable(eta):
+            steps = np.array([float(eta(k)) for k in range(first, first + n_passes)])
+        else:
+            steps = np.full(n_passes, self._real("eta"))
+        is_valid = (steps > 0) & (steps < math.inf)
+        if not is_valid.all():
+            k = int(is_valid.argmin())
+            raise ValueError(f"eta({first + k}) is {steps[k]:g}, must be finite and > 0")
+        return steps
 
     def _limit(self) -> float:
         """Return the time limit in seconds; 0 for none."""
@@ -89,3 +95,36 @@ class RuleEstimator(Estimator):
         if self.class_weight is not None:
             weights = class_weights(self.class_weight, classes, codes, weights)
         return weights
+
+
+# ---- The labels of partial_fit
+
+
+def first_labels(classes: ArrayLike | None) -> NDArray[Any]:
+    """Return all labels there will be, sorted, as the first call names them."""
+    if classes is None:
+        raise ValueError("classes must be passed on the first call to partial_fit")
+    labels = np.unique(np.asarray(classes))
+    if len(labels) < 2:
+        raise ValueError(f"classes has {len(labels)} label(s); there must be at least 2")
+    return labels
+
+
+def check_same_labels(classes: ArrayLike | None, labels: NDArray[Any]) -> None:
+    """Refuse other labels than those of the first call."""
+    if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), labels):
+        raise ValueError(
+            f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
+            f"{labels!r}"
+        )
+
+
+def codes_among(labels: NDArray[Any], y: Any, n_samples: int) -> NDArray[np.int32]:
+    """Return the place of each label of `y` in `labels`, which are sorted."""
+    found, codes = as_labels(y, n_samples)
+    place = {label: k for k, label in enumerate(labels.tolist())}
+    for label in found.tolist():
+        if label not in place:
+            raise ValueError(f"y has the label {label!r}, which is not in classes")
+    places = np.array([place[label] for label in found.tolist()], dtype=np.int32)
+    return places[codes]

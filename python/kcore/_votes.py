@@ -6,6 +6,7 @@ the k-th vector on a sample is a running sum of s_k (x_k.x + 1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,9 @@ class Votes(NamedTuple):
     first: float  # samples seen with the vector before the first one
 
 
-def votes_of(points: Points, logs: list[NDArray[np.void]], n_before: int, n_steps: int) -> Votes:
+def votes_of(
+    points: Points, logs: Sequence[NDArray[np.void]], n_before: int, n_steps: int
+) -> Votes:
     """Return the votes of one problem from its updates after step `n_before`, until `n_steps`."""
     log = np.concatenate(logs)
     used, place = np.unique(log["sample"], return_inverse=True)
@@ -55,15 +58,19 @@ def _take(points: Points, rows: NDArray[np.intp]) -> Points:
 
 
 def vote(
-    problems: list[list[Votes]], points: Points, n_outputs: int, has_intercept: bool
+    problems: list[list[Votes]],
+    points: Points,
+    n_outputs: int,
+    has_intercept: bool,
+    n_threads: int,
 ) -> NDArray[np.float64]:
     """Return for each output the votes it won less those it lost (one output), or won."""
-    columns = [_vote_one(parts, points, n_outputs, has_intercept) for parts in problems]
+    columns = [_vote_one(parts, points, n_outputs, has_intercept, n_threads) for parts in problems]
     return np.concatenate(columns, axis=1)
 
 
 def _vote_one(
-    parts: list[Votes], points: Points, n_outputs: int, has_intercept: bool
+    parts: list[Votes], points: Points, n_outputs: int, has_intercept: bool, n_threads: int
 ) -> NDArray[np.float64]:
     n = points.shape[0]
     total = np.zeros((n, n_outputs))
@@ -77,7 +84,8 @@ def _vote_one(
             total[rows] += part.first * _ballot(value[:, None, :])[:, 0]
             if len(part.step) == 0:
                 continue
-            product = _products(chunk, part.samples)[:, part.place] + float(has_intercept)
+            product = _products(chunk, part.samples, n_threads)[:, part.place]
+            product += float(has_intercept)
             change = np.zeros((len(rows), len(part.step), n_outputs))
             order = np.arange(len(part.step))
             change[:, order, part.raised] = product * part.step
@@ -97,20 +105,21 @@ def _ballot(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ballot
 
 
-def _products(x: Points, z: Points) -> NDArray[np.float64]:
+def _products(x: Points, z: Points, n_threads: int) -> NDArray[np.float64]:
     """Return x_i.z_j in float64; of sparse samples z, only some are written out at once."""
     n, d = z.shape
     if not isinstance(z, CSR):
-        return _decide(x, z)
+        return _decide(x, z, n_threads)
     from scipy.sparse import csr_array
 
     matrix = csr_array((z.data, z.indices, z.indptr), shape=z.shape)
     step = max(1, _CHUNK // d)
-    parts = [_decide(x, matrix[k : k + step].toarray()) for k in range(0, n, step)]
+    parts = [_decide(x, matrix[k : k + step].toarray(), n_threads) for k in range(0, n, step)]
     return np.concatenate(parts, axis=1)
 
 
-def _decide(x: Points, z: NDArray[Any]) -> NDArray[np.float64]:
+def _decide(x: Points, z: NDArray[Any], n_threads: int) -> NDArray[np.float64]:
     weights = np.ascontiguousarray(z, dtype=np.float64)
-    products: NDArray[np.float64] = _core.linear_decision(x, weights, np.zeros(len(weights)), 0)
+    zeros = np.zeros(len(weights))
+    products: NDArray[np.float64] = _core.linear_decision(x, weights, zeros, n_threads)
     return products

@@ -26,11 +26,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
 from kcore._base import ClassifierMixin, as_labels, as_samples, feature_names, fitted
-from kcore._linear import Line, Samples, bound_of, sum_ragged
+from kcore._linear import Line, Listener, Samples, Turn, bound_of, sum_ragged
 from kcore._report import Progress
-from kcore._rules import RULES, RuleEstimator
+from kcore._rules import (
+    RULES,
+    RuleEstimator,
+    check_same_labels,
+    codes_among,
+    first_labels,
+)
 from kcore._validate import as_real
-from kcore._votes import vote, votes_of
+from kcore._votes import vote
 from kcore.kernel_perceptron import KernelPerceptron
 
 __all__ = ["KernelPerceptron", "Perceptron", "convergence_bound"]
@@ -83,7 +89,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
     n_jobs : int or None, default=None
         Threads for predictions.
     time_limit : float or None, default=None
-        Seconds after which `fit` ends with what it has.
+        Seconds after which `fit` or `partial_fit` ends with what it has, and a warning.
     callback : callable or None, default=None
         Called with a `Progress` at least every 50 ms; an exception stops the fit.
 
@@ -252,15 +258,14 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                 f"class_weight={self.class_weight!r} is not for partial_fit, which does not see "
                 "all samples; pass the weights as a dict"
             )
-        if self.__sklearn_is_fitted__():
-            start: Line | None = self._fitted
+        start: Line | None = self._fitted if self.__sklearn_is_fitted__() else None
+        if start is not None:
             points = self._points_to_predict(X, start)
             names, labels = start.names, start.classes
-            _check_same_labels(classes, labels)
+            check_same_labels(classes, labels)
         else:
-            start, points, names = None, as_samples(X), feature_names(X)
-            labels = _first_labels(classes)
-        codes = _codes_among(labels, y, points.shape[0])
+            points, names, labels = as_samples(X), feature_names(X), first_labels(classes)
+        codes = codes_among(labels, y, points.shape[0])
         line = self._begin(points.shape, names, labels, start)
         weights = self._weights(labels, codes, sample_weight)
         n_done = 0
@@ -269,6 +274,8 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             line.criterion = [c.copy() for c in start.criterion]
             n_done = line.n_passes
         self._learn(line, Samples(points, codes, len(labels), weights), n_done, 1)
+        if line.is_out_of_time:
+            self._warn(line)
         self._fitted = line
         return self
 
@@ -303,9 +310,12 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         # Without shuffling the generator is not asked, but may not be all zeros.
         seeds = self._seeds(n_states) if self.shuffle else np.ones((n_states, 4), np.uint64)
 
-        def zeros(are_wanted: bool) -> list[Any]:
-            shapes = (n_outputs, shape[1]), (n_outputs,)
-            return [np.zeros(one) if are_wanted else None for one in shapes]
+        def zeros(are_wanted: bool) -> tuple[Any, Any]:
+            return (
+                (np.zeros((n_outputs, shape[1])), np.zeros(n_outputs))
+                if are_wanted
+                else (None, None)
+            )
 
         states = [
             _core.LinearState(
@@ -321,38 +331,32 @@ class Perceptron(ClassifierMixin, RuleEstimator):
 
     def _learn(self, line: Line, samples: Samples, first: int, n_passes: int) -> None:
         """Make passes, many in one call of the core, until the problems are solved."""
-        is_voted = line.traits["average"] == "voted"
-        at_once = _MOST_PASSES
-        if is_voted:
-            at_once = max(1, min(at_once, _MOST_UPDATES // samples.points.shape[0]))
+        most = _MOST_PASSES
+        if line.is_voted:
+            most = max(1, min(most, _MOST_UPDATES // samples.points.shape[0]))
         limit = self._limit()
         end = time.perf_counter() + limit if limit else math.inf
-        logs: list[list[NDArray[np.void]]] = [[] for _ in line.states]
+        # Problems run one after the other. With a limit, turns are short at first, so that all have
+        # had theirs when time is up.
+        at_once = 1 if limit and len(line.states) > 1 else most
         before = [state.n_steps for state in line.states]
+        listener = None if self.callback is None else Listener(self.callback, first)
+        turns: list[list[Turn]] = [[] for _ in line.states]
         active = list(range(len(line.states)))
         done = 0
-        while active and done < n_passes:
+        while active and done < n_passes and not line.is_out_of_time:
             eta = self._schedule(first + done, min(at_once, n_passes - done))
             left = max(end - time.perf_counter(), 1e-9) if limit else 0.0
-            self._run(line, samples, active, eta, first + done, left)
+            self._run(line, samples, active, eta, left, listener)
             for k in active:
-                state = line.states[k]
-                line.mistakes[k] = np.append(line.mistakes[k], state.mistakes[: state.n_done])
-                line.criterion[k] = np.append(line.criterion[k], state.criterion[: state.n_done])
-                if state.log is not None:
-                    logs[k].append(state.log)
+                turns[k].append(Turn.of(line.states[k]))
+            if listener is not None:
+                listener.note(turns[active[-1]][-1])
             active = [k for k in active if not line.states[k].is_converged]
-            done += len(eta)
             line.is_out_of_time = any(line.states[k].n_done < len(eta) for k in active)
-            if line.is_out_of_time:
-                break
-        if is_voted:
-            line.votes = [
-                [*parts, votes_of(samples.points, log, n_before, state.n_steps)]
-                for parts, log, n_before, state in zip(
-                    line.votes, logs, before, line.states, strict=True
-                )
-            ]
+            done += len(eta)
+            at_once = min(most, 2 * at_once)
+        line.add(turns, samples.points, before)
 
     def _run(
         self,
@@ -360,15 +364,9 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         samples: Samples,
         active: list[int],
         eta: NDArray[np.float64],
-        n_done: int,
         time_limit: float,
+        listener: Listener | None,
     ) -> None:
-        callback = self.callback
-
-        def tell(phase: str, seconds: float, n_iter: int, *rest: float) -> None:
-            assert callback is not None
-            callback(Progress(phase, seconds, n_done + n_iter, *rest))
-
         _core.perceptron_run(
             samples.points,
             samples.codes,
@@ -382,9 +380,9 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             self._real("margin"),
             self._real("theta"),
             eta,
-            line.traits["average"] == "voted",
+            line.is_voted,
             time_limit,
-            None if callback is None else tell,
+            listener,
         )
 
     # ---- The end
@@ -409,7 +407,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         if line.is_out_of_time:
             text = f"reached time_limit={self.time_limit} in pass {line.n_passes + 1}"
             if line.n_passes:
-                text += f"; the pass before made {last} mistakes"
+                text += f"; the last whole one made {last} mistakes"
             text += ". Raise time_limit."
         elif not all(state.is_converged for state in line.states):
             text = (
@@ -420,7 +418,8 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         elif last:  # the batch rule, by theta
             text = (
                 f"ended after {line.n_passes} passes with {last} mistakes left, since the step was "
-                f"shorter than theta={self.theta}."
+                f"shorter than theta={self.theta}: the classes may not be linearly separable, or "
+                "theta is too large."
             )
         else:
             return
@@ -505,8 +504,10 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         """
         line: Line = self._state("decision_function")
         points = self._points_to_predict(X, line)
-        if line.traits["average"] == "voted":
-            values = vote(line.votes, points, line.n_outputs, line.traits["fit_intercept"])
+        if line.is_voted:
+            values = vote(
+                line.votes, points, line.n_outputs, line.traits["fit_intercept"], self._n_threads()
+            )
         else:
             values = _core.linear_decision(points, self.coef_, self.intercept_, self._n_threads())
         return values[:, 0] if values.shape[1] == 1 else values
@@ -533,37 +534,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-# ---- Labels
-
-
-def _first_labels(classes: ArrayLike | None) -> NDArray[Any]:
-    if classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit")
-    labels = np.unique(np.asarray(classes))
-    if len(labels) < 2:
-        raise ValueError(f"classes has {len(labels)} label(s); there must be at least 2")
-    return labels
-
-
-def _check_same_labels(classes: ArrayLike | None, labels: NDArray[Any]) -> None:
-    if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), labels):
-        raise ValueError(
-            f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-            f"{labels!r}"
-        )
-
-
-def _codes_among(labels: NDArray[Any], y: Any, n_samples: int) -> NDArray[np.int32]:
-    """Return the place of each label of `y` in `labels`, which are sorted."""
-    found, codes = as_labels(y, n_samples)
-    place = {label: k for k, label in enumerate(labels.tolist())}
-    for label in found.tolist():
-        if label not in place:
-            raise ValueError(f"y has the label {label!r}, which is not in classes")
-    places = np.array([place[label] for label in found.tolist()], dtype=np.int32)
-    return places[codes]
 
 
 # ---- The bound

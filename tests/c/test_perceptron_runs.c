@@ -102,6 +102,30 @@ static void a_time_limit_ends_with_what_there_is(void)
         }
 }
 
+/* Also where there was no time for the later problems at all. */
+static void a_time_limit_ends_all_problems_of_a_call(void)
+{
+    const kc_run run = {.struct_size = sizeof run, .time_limit = 0.02};
+    double w[3][8] = {{0}}, b[3] = {0};
+    kc_perceptron_state states[3];
+    big_set s;
+
+    make_big(&s, 20000, 100000);
+    for (int k = 0; k < 3; k++) {
+        states[k] = s.state;
+        states[k].weights = w[k];
+        states[k].intercepts = &b[k];
+        states[k].n_done = -1;
+    }
+    CHECK(kc_perceptron_run(ctx, &run, &s.settings, &s.data, states, 3, &err) == KC_OK);
+    CHECK(states[0].n_done >= 0 && states[0].n_done < 100000);
+    for (int k = 1; k < 3; k++) {
+        CHECK(states[k].n_done == 0 && states[k].n_steps == 0 && !states[k].is_converged);
+        CHECK(w[k][0] == 0 && b[k] == 0);
+    }
+    free_big(&s);
+}
+
 static int stop_third(void *data, const kc_progress *progress)
 {
     int *n_asked = data;
@@ -310,6 +334,7 @@ int main(void)
     perceptron_case_begin();
     RUN(overflow_is_refused);
     RUN(a_time_limit_ends_with_what_there_is);
+    RUN(a_time_limit_ends_all_problems_of_a_call);
     RUN(the_caller_is_asked_and_may_stop);
     RUN(refused_memory_is_reported_and_nothing_is_lost);
     RUN(bad_arguments_are_named_with_place_and_value);

@@ -27,7 +27,6 @@ typedef struct learner {
     size_t at_once;    /* samples between two looks at the clock */
     size_t since_poll;
     size_t n_seen; /* samples of this pass that were looked at, and corrected if need be */
-    bool is_out_of_time;
     bool is_overflown;
 } learner;
 
@@ -59,7 +58,7 @@ static void poll_after(learner *l, size_t n_samples)
     l->since_poll += n_samples * l->row_values;
     if (l->since_poll >= POLL_VALUES) {
         l->since_poll = 0;
-        l->is_out_of_time = kc_call_poll(l->call) == KC_ERR_TIME;
+        (void)kc_call_poll(l->call);
     }
 }
 
@@ -436,8 +435,7 @@ static void run_pass(learner *l, int64_t pass)
     keep_best(l);
     l->call->progress.n_iter = pass + 1;
     l->call->progress.objective = state->criterion[pass];
-    if (kc_call_poll(l->call) == KC_ERR_TIME)
-        l->is_out_of_time = true;
+    (void)kc_call_poll(l->call);
 }
 
 static bool are_finite(const double *values, size_t n)
@@ -453,7 +451,7 @@ static kc_status check_result(learner *l)
     const kc_perceptron_state *state = l->state;
     const size_t n_outputs = (size_t)l->n_outputs, n_weights = n_outputs * l->problem->x->d;
 
-    if (kc_call_stopped(l->call) && !l->is_out_of_time)
+    if (kc_call_poll(l->call) == KC_ERR_CANCELLED)
         return kc_call_stop_error(l->call);
     if (l->is_overflown || !are_finite(state->weights, n_weights) ||
         !are_finite(state->intercepts, n_outputs) || !are_finite(state->late_weights, n_weights) ||
