@@ -7,7 +7,7 @@ perceptron solves the exclusive or.
 from __future__ import annotations
 
 import math
-from itertools import combinations_with_replacement
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kcore import exceptions
 from kcore._base import Estimator, Fitted, as_samples, feature_names
-from kcore._validate import CSR, Float, Points
+from kcore._validate import CSR, Points
 
 if TYPE_CHECKING or not exceptions.has_sklearn():
 
@@ -31,18 +31,49 @@ else:
 
 __all__ = ["PolynomialMap", "Quadratic"]
 
+_CHUNK = 1 << 20  # values that are multiplied at once
+
 
 class _Monomials(Fitted):
-    """The products of features that make the columns."""
+    """The products of features that make the columns.
+
+    Columns of degree k are products of one of degree k - 1 and one feature that is not before its
+    last one (after it, where features may not repeat): that order is the lexicographic one.
+    """
 
     def __init__(
         self,
         shape: tuple[int, int],
         names: NDArray[np.object_] | None,
-        factors: list[tuple[int, ...]],
+        degree: int,
+        is_distinct: bool,
+        has_bias: bool,
     ) -> None:
         super().__init__(shape, names)
-        self.factors = factors
+        self.is_distinct = is_distinct
+        self.has_bias = has_bias
+        d = shape[1]
+        # Products of k features, for k = 0 .. degree.
+        self.counts = [
+            math.comb(d, k) if is_distinct else math.comb(d + k - 1, k) for k in range(degree + 1)
+        ]
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the result."""
+        return sum(self.counts) - (not self.has_bias)
+
+    def grow(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Give, degree by degree, which column of the degree before times which feature."""
+        d = self.shape[1]
+        last = np.full(1, -1 if self.is_distinct else 0, dtype=np.intp)
+        for _ in self.counts[1:]:
+            first = last + self.is_distinct
+            n_followers = d - first
+            before = np.repeat(np.arange(len(last)), n_followers)
+            ends = np.cumsum(n_followers)
+            last = np.arange(len(before)) - np.repeat(ends - n_followers - first, n_followers)
+            yield before, last
 
 
 class PolynomialMap(TransformerMixin, Estimator):
@@ -95,32 +126,25 @@ class PolynomialMap(TransformerMixin, Estimator):
         self
         """
         points = as_samples(X)
-        degree = self._degree()
-        n_columns = math.comb(points.shape[1] + degree, degree)
-        if n_columns > np.iinfo(np.int32).max:
-            raise ValueError(
-                f"degree={degree} on {points.shape[1]} features makes {n_columns} columns, at most "
-                f"{np.iinfo(np.int32).max} are possible"
-            )
-        self._fitted = _Monomials(
-            points.shape, feature_names(X), self._factors(points.shape[1], degree)
-        )
-        return self
-
-    def _degree(self) -> int:
+        _refuse_non_finite(points)
         degree = self._integer("degree")
         if degree < 1:
             raise ValueError(f"degree must be at least 1, got {degree}")
-        return degree
-
-    def _factors(self, n_features: int, degree: int) -> list[tuple[int, ...]]:
-        first = 0 if self.include_bias else 1
-        return [
-            factors
-            for k in range(first, degree + 1)
-            for factors in combinations_with_replacement(range(n_features), k)
-            if not (self.interaction_only and len(set(factors)) < k)
-        ]
+        state = _Monomials(
+            points.shape,
+            feature_names(X),
+            degree,
+            bool(self.interaction_only),
+            bool(self.include_bias),
+        )
+        most = np.iinfo(np.int32).max
+        if state.n_columns > most:
+            raise ValueError(
+                f"degree={degree} on {points.shape[1]} features makes {state.n_columns} columns, "
+                f"at most {most} are possible"
+            )
+        self._fitted = state
+        return self
 
     def transform(self, X: Any) -> Any:
         """Return the products.
@@ -137,33 +161,39 @@ class PolynomialMap(TransformerMixin, Estimator):
         """
         state: _Monomials = self._state("transform")
         points = self._points_to_predict(X, state)
-        if isinstance(points, CSR):
-            return _multiply_sparse(points, state.factors)
         _refuse_non_finite(points)
-        out = np.empty((points.shape[0], len(state.factors)), dtype=points.dtype)
-        place = {factors: k for k, factors in enumerate(state.factors)}
-        for k, factors in enumerate(state.factors):
-            if len(factors) == 0:
-                out[:, k] = 1
-            elif factors[:-1] in place and len(factors) > 1:  # one factor more than a column has
-                np.multiply(out[:, place[factors[:-1]]], points[:, factors[-1]], out=out[:, k])
-            else:
-                out[:, k] = np.prod(points[:, factors], axis=1)
+        if isinstance(points, CSR):
+            return _multiply_sparse(points, state)
+        out = np.empty((points.shape[0], state.n_columns), dtype=points.dtype)
+        done = int(state.has_bias)
+        out[:, :done] = 1
+        block = np.ones((points.shape[0], 1), dtype=points.dtype)  # the columns of one degree
+        for before, last in state.grow():
+            place = out[:, done : done + len(last)]
+            # A few columns at once: what is gathered for them is not the size of the result.
+            step = max(1, _CHUNK // points.shape[0])
+            for k in range(0, len(last), step):
+                some = slice(k, k + step)
+                np.multiply(block[:, before[some]], points[:, last[some]], out=place[:, some])
+            block = place
+            done += len(last)
         return out
 
     @property
     def n_output_features_(self) -> int:
         """Columns of the result."""
-        return len(self._state("n_output_features_").factors)
+        n_columns: int = self._state("n_output_features_").n_columns
+        return n_columns
 
     @property
     def powers_(self) -> NDArray[np.intp]:
         """Exponent of each feature in each column."""
         state: _Monomials = self._state("powers_")
-        powers = np.zeros((len(state.factors), state.shape[1]), dtype=np.intp)
-        for k, factors in enumerate(state.factors):
-            np.add.at(powers[k], list(factors), 1)
-        return powers
+        powers = [np.zeros((1, state.shape[1]), dtype=np.intp)]
+        for before, last in state.grow():
+            powers.append(powers[-1][before])
+            powers[-1][np.arange(len(last)), last] += 1
+        return np.concatenate(powers if state.has_bias else powers[1:])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return names of the columns, such as ``'x0 x1'`` and ``'x0^2'``.
@@ -191,7 +221,7 @@ class PolynomialMap(TransformerMixin, Estimator):
                 )
             if state.names is not None and not np.array_equal(state.names, names):
                 raise ValueError("input_features is not equal to feature_names_in_")
-        return np.array([_name(factors, names) for factors in state.factors], dtype=object)
+        return np.array([_name(powers, names) for powers in self.powers_], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -226,41 +256,72 @@ class Quadratic(PolynomialMap):
     def __init__(self, *, include_bias: bool = True) -> None:
         super().__init__(2, include_bias=include_bias)
 
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return ["include_bias"]
+
+def _refuse_non_finite(points: Points) -> None:
+    values = points.data if isinstance(points, CSR) else points
+    is_finite = np.isfinite(values)
+    if is_finite.all():
+        return
+    place = np.unravel_index(int(is_finite.argmin()), values.shape)
+    if isinstance(points, CSR):
+        row = int(np.searchsorted(points.indptr, place[0], side="right")) - 1
+        column = int(points.indices[place[0]])
+    else:
+        row, column = map(int, place)
+    what = "NaN" if np.isnan(values[place]) else "infinity"
+    raise ValueError(f"X: row {row}, column {column} is {what}, must be finite")
 
 
-def _refuse_non_finite(points: NDArray[Float]) -> None:
-    if not np.isfinite(points).all():
-        row, column = np.argwhere(~np.isfinite(points))[0]
-        value = "NaN" if np.isnan(points[row, column]) else "infinity"
-        raise ValueError(f"X: row {row}, column {column} is {value}, must be finite")
-
-
-def _name(factors: tuple[int, ...], names: NDArray[np.object_]) -> str:
-    powers = {k: factors.count(k) for k in factors}
-    parts = [names[k] if p == 1 else f"{names[k]}^{p}" for k, p in powers.items()]
+def _name(powers: NDArray[np.intp], names: NDArray[np.object_]) -> str:
+    parts = [names[k] if powers[k] == 1 else f"{names[k]}^{powers[k]}" for k in powers.nonzero()[0]]
     return " ".join(parts) if parts else "1"
 
 
-def _multiply_sparse(points: Points, factors: list[tuple[int, ...]]) -> Any:
-    """Return the products of sparse columns as a CSR matrix."""
-    from scipy.sparse import csc_array, csr_array, hstack
+def _multiply_sparse(points: CSR, state: _Monomials) -> Any:
+    """Return the products that are not zero as a CSR matrix.
 
-    assert isinstance(points, CSR)
-    if not np.isfinite(points.data).all():
-        raise ValueError("X has NaN or infinity among its values, they must be finite")
-    columns = csc_array(csr_array((points.data, points.indices, points.indptr), shape=points.shape))
-    made: dict[tuple[int, ...], Any] = {}
-    for product in factors:
-        if not product:
-            made[product] = csc_array(np.ones((points.shape[0], 1), dtype=points.dtype))
-            continue
-        column = made.get(product[:-1]) if len(product) > 1 else None
-        rest = product if column is None else product[-1:]
-        for k in rest:
-            factor = columns[:, [k]]
-            column = factor if column is None else column.multiply(factor)
-        made[product] = column
-    return csr_array(hstack([made[product] for product in factors], format="csr"))
+    Every product of a row is one of a lower degree times a value at or after its last factor, so
+    that the products of all rows are made degree by degree.
+    """
+    from scipy.sparse import csr_array
+
+    x = csr_array((points.data, points.indices, points.indptr), shape=points.shape, copy=True)
+    x.sum_duplicates()  # sorts, too
+    n, d = x.shape
+    ends = x.indptr[1:].astype(np.intp)
+    # Of each product: its row, value, number among those of its degree, and where its last factor
+    # is stored; at first the empty product of each row.
+    row, value = np.arange(n), np.ones(n, dtype=points.dtype)
+    place = x.indptr[:-1].astype(np.intp) - state.is_distinct
+    factors = np.empty((n, 0), dtype=np.intp)
+    parts = [(row, np.zeros(n, dtype=np.intp), value)] if state.has_bias else []
+    done = int(state.has_bias)
+    for count in state.counts[1:]:
+        first = place + state.is_distinct
+        n_followers = ends[row] - first
+        before = np.repeat(np.arange(len(row)), n_followers)
+        stops = np.cumsum(n_followers)
+        place = np.arange(len(before)) - np.repeat(stops - n_followers - first, n_followers)
+        row, value = row[before], value[before] * x.data[place]
+        factors = np.column_stack([factors[before], x.indices[place]])
+        parts.append((row, done + _rank(factors, d, state.is_distinct), value))
+        done += count
+    rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return csr_array((values, (rows, columns)), shape=(n, done))
+
+
+def _rank(factors: NDArray[np.intp], d: int, is_distinct: bool) -> NDArray[np.intp]:
+    """Return the place of each row of factors among all of so many, in lexicographic order.
+
+    Those that come after c_1 < .. < c_k of 0 .. m - 1 are counted by the first place where they are
+    larger: binomial(m - 1 - c_j, k + 1 - j) each. Factors that may repeat are made to differ by
+    adding 0, 1, .., k - 1.
+    """
+    k = factors.shape[1]
+    m = d if is_distinct else d + k - 1
+    shift = np.zeros(k, dtype=np.intp) if is_distinct else np.arange(k)
+    n_after = np.zeros(len(factors), dtype=np.intp)
+    for j in range(k):
+        table = np.array([math.comb(t, k - j) for t in range(m)], dtype=np.intp)
+        n_after += table[m - 1 - factors[:, j] - shift[j]]
+    return math.comb(m, k) - 1 - n_after
