@@ -523,19 +523,28 @@ def class_weights(
     codes: NDArray[np.int32],
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return the weight of each sample: that of its class times its own.
+    """Return the weight of each sample: that of its class times its own."""
+    own: NDArray[np.float64] = weights_by_class(class_weight, classes, codes, weights)[codes]
+    return own if weights is None else own * weights
+
+
+def weights_by_class(
+    class_weight: Any,
+    classes: NDArray[Any],
+    codes: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return the weight of each class.
 
     ``'balanced'`` counts samples by their weights, so that weights equal repetitions.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.bincount(codes, weights, len(classes))
-        by_class = counts.sum() / (len(classes) * counts)
-    elif isinstance(class_weight, dict):
-        by_class = _weights_by_label(class_weight, classes)
-    else:
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-    own: NDArray[np.float64] = by_class[codes]
-    return own if weights is None else own * weights
+        balanced: NDArray[np.float64] = counts.sum() / (len(classes) * counts)
+        return balanced
+    if isinstance(class_weight, dict):
+        return _weights_by_label(class_weight, classes)
+    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
 
 
 def _weights_by_label(class_weight: dict[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:

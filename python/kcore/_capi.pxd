@@ -212,6 +212,7 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t n_classes
         const double *targets
         const double *weights
+        const double *class_weights
         const double *start
         kc_kernel_fn *kernel_fn
         void *kernel_data

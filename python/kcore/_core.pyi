@@ -126,6 +126,7 @@ def fit_svm(
     n_classes: int,
     targets: NDArray[np.float64] | None,
     weights: NDArray[np.float64] | None,
+    class_weights: NDArray[np.float64] | None,
     start: NDArray[np.float64] | None,
     n_coef_rows: int,
     n_threads: int,

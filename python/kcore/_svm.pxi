@@ -345,7 +345,7 @@ def fit_svm(
     CompiledKernel kernel, points, ask, int64_t n_samples,
     int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking,
     C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
-    codes, int32_t n_classes, targets, weights, start, int64_t n_coef_rows,
+    codes, int32_t n_classes, targets, weights, class_weights, start, int64_t n_coef_rows,
     int32_t n_threads, double time_limit, callback,
 ):
     """Fit a model; C, nu and epsilon are the core's own where None.  Return it and a FitInfo.
@@ -360,7 +360,7 @@ def fit_svm(
     cdef kc_error err
     cdef kc_status status
     cdef View view
-    cdef Py_buffer buffers[4]
+    cdef Py_buffer buffers[5]
     cdef Model model = Model()
     cdef FitInfo info
     cdef Listener listener = None
@@ -409,6 +409,9 @@ def fit_svm(
             data.targets = <double *>borrow(&buffers[1], targets, b"d", n_samples, False)
         if weights is not None:
             data.weights = <double *>borrow(&buffers[2], weights, b"d", n_samples, False)
+        if class_weights is not None:
+            data.class_weights = <double *>borrow(
+                &buffers[4], class_weights, b"d", n_classes, False)
         if start is not None:
             data.start = <double *>borrow(
                 &buffers[3], start, b"d", n_coef_rows * n_samples, False)
@@ -422,7 +425,7 @@ def fit_svm(
         check(status, &err)
         own_model(model)
     finally:
-        for k in range(4):
+        for k in range(5):
             PyBuffer_Release(&buffers[k])
         close_view(&view)
     return model, info

@@ -20,9 +20,9 @@ from kcore._base import (
     as_samples,
     as_targets,
     as_weights,
-    class_weights,
     feature_names,
     fitted,
+    weights_by_class,
 )
 from kcore._kernelized import AskedKernel, KernelEstimator, Nodes, kernel_chunks, take_rows
 from kcore._report import FitReport, Progress, make_report
@@ -162,15 +162,11 @@ class SVM(KernelEstimator):
         classes: NDArray[Any] | None = None,
         targets: NDArray[np.float64] | None = None,
         weights: NDArray[np.float64] | None = None,
-        bounds: NDArray[np.float64] | None = None,
+        by_class: NDArray[np.float64] | None = None,
         init: Any = None,
         box: Box,
     ) -> Self:
-        """Call the core and keep what it gives; the last step of every fit.
-
-        `weights` are those of the samples, `bounds` those times the weights of classes, where they
-        differ: repeating a sample changes the variance of the features, weighting a class does not.
-        """
+        """Call the core and keep what it gives; the last step of every fit."""
         names = feature_names(X)
         n_samples = points.shape[0]
         n_classes = 0 if classes is None else len(classes)
@@ -202,7 +198,8 @@ class SVM(KernelEstimator):
             codes,
             n_classes,
             targets,
-            weights if bounds is None else bounds,
+            weights,
+            by_class,
             self._start(init, n_samples, n_rows, classes),
             n_rows,
             self._n_threads(),
@@ -474,16 +471,16 @@ class Classifier(ClassifierMixin, SVM):
                 "The number of classes has to be greater than one; got 1 class: "
                 f"{classes.tolist()[0]!r}"
             )
-        bounds = None
+        by_class = None
         if self.class_weight is not None:
-            bounds = class_weights(self.class_weight, classes, codes, weights)
+            by_class = weights_by_class(self.class_weight, classes, codes, weights)
         return self._solve(
             X,
             points,
             codes=codes,
             classes=classes,
             weights=weights,
-            bounds=bounds,
+            by_class=by_class,
             init=init,
             box=box,
         )

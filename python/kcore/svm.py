@@ -153,6 +153,10 @@ class SVC(Classifier):
 class NuSVC(Classifier):
     """Support vector classification with nu in place of C.
 
+    The solution is that of an `SVC` whose C is found from nu. With `class_weight`, this C is then
+    multiplied by the weight of the class, as it is there: nu itself, and which values of it are
+    feasible, is a matter of the samples alone.
+
     Parameters
     ----------
     nu : float, default 0.5

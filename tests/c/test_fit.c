@@ -137,6 +137,63 @@ static void a_weight_of_zero_leaves_a_sample_out(void)
     kc_kernel_free(ctx, kernel);
 }
 
+static void weights_of_classes_are_factors_of_those_of_samples(void)
+{
+    const double factors[] = {0.5, 3, 1.25};
+    svm_case c = svm_case_make(23, 80, 3, 3);
+    const kc_svm_settings settings = svm_settings(KC_C_SVC);
+    kc_kernel *kernel = NULL;
+
+    REQUIRE(kc_kernel_create(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
+    for (size_t i = 0; i < c.n; i++)
+        c.weights[i] = 1 + (double)(i % 4);
+    kc_svm_data data = svm_data(&c);
+    data.class_weights = factors;
+    svm_fit a = svm_fit_make(ctx, NULL, &settings, kernel, &data);
+    for (size_t i = 0; i < c.n; i++)
+        c.weights[i] *= factors[c.classes[i]];
+    data.class_weights = NULL;
+    svm_fit b = svm_fit_make(ctx, NULL, &settings, kernel, &data);
+    CHECK(svm_fit_equal(&a, &b));
+    svm_fit_free(ctx, &a);
+    svm_fit_free(ctx, &b);
+    kc_kernel_free(ctx, kernel);
+    svm_case_free(&c);
+}
+
+/* nu stands for a C, and the weights of classes are factors of it. */
+static void weights_of_classes_leave_nu_alone(void)
+{
+    const double factors[] = {100, 1e-3};
+    svm_case c = svm_case_make(24, 80, 3, 2);
+    kc_svm_settings settings = svm_settings(KC_NU_SVC);
+    kc_kernel *kernel = NULL;
+    double largest = 0;
+
+    REQUIRE(kc_kernel_create(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
+    settings.nu = 0.6;
+    settings.tol = 1e-8;
+    kc_svm_data data = svm_data(&c);
+    svm_fit plain = svm_fit_make(ctx, NULL, &settings, kernel, &data);
+    REQUIRE(plain.status == KC_OK && plain.total.n_bounded > 0);
+    for (int64_t k = 0; k < plain.info.n_support; k++)
+        largest = fmax(largest, fabs(plain.coef[k]));
+    data.class_weights = factors;
+    svm_fit a = svm_fit_make(ctx, NULL, &settings, kernel, &data);
+    settings.type = KC_C_SVC;
+    settings.C = largest;
+    svm_fit b = svm_fit_make(ctx, NULL, &settings, kernel, &data);
+    REQUIRE(a.status == KC_OK && b.status == KC_OK && a.info.type == KC_NU_SVC);
+    CHECK(a.total.stop == KC_STOP_CONVERGED && a.total.n_iter >= plain.total.n_iter);
+    CHECK_NEAR(a.total.dual, b.total.dual, 1e-6 * b.total.dual);
+    CHECK_NEAR(a.intercepts[0], b.intercepts[0], 1e-6);
+    svm_fit_free(ctx, &plain);
+    svm_fit_free(ctx, &a);
+    svm_fit_free(ctx, &b);
+    kc_kernel_free(ctx, kernel);
+    svm_case_free(&c);
+}
+
 static void a_weight_of_two_is_a_sample_given_twice(void)
 {
     kc_kernel *kernel = make_kernel(&rbf);
@@ -361,6 +418,8 @@ typedef struct refused {
 
 static void make_bad(refused *r, int which)
 {
+    static const double weightless[] = {1, 0};
+
     switch (which) {
     case 0:
         r->c.weights[7] = -1;
@@ -394,6 +453,9 @@ static void make_bad(refused *r, int which)
     case 9:
         r->settings.cache_bytes = 10;
         break;
+    case 10:
+        r->data.class_weights = weightless;
+        break;
     default:
         r->settings.C = 0;
     }
@@ -415,6 +477,7 @@ static void bad_input_is_named(void)
         {KC_ERR_CLASSES, "class 2", "no sample"},
         {KC_ERR_CLASSES, "class 1", "no sample"},
         {KC_ERR_ARG, "cache of 10 bytes", "two rows"},
+        {KC_ERR_ARG, "weight of class 1", "positive"},
         {KC_ERR_ARG, "C is 0", "above 0"},
     };
     kc_kernel *kernel = make_kernel(&rbf);
@@ -441,6 +504,8 @@ int main(void)
     RUN(every_type_meets_its_optimality_conditions);
     RUN(f32_kernel_values_meet_them_up_to_their_rounding);
     RUN(a_weight_of_zero_leaves_a_sample_out);
+    RUN(weights_of_classes_are_factors_of_those_of_samples);
+    RUN(weights_of_classes_leave_nu_alone);
     RUN(a_weight_of_two_is_a_sample_given_twice);
     RUN(a_pair_of_classes_is_fitted_as_if_it_were_alone);
     RUN(a_class_against_the_rest_is_a_problem_of_two_classes);

@@ -29,8 +29,9 @@ import kcore
 from conftest import assert_same_bits
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.exceptions import ConvergenceWarning
+from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import RBF, Linear
-from kcore.perceptron import KernelPerceptron
+from kcore.perceptron import KernelPerceptron, Perceptron
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
@@ -48,28 +49,30 @@ CHECKED = [
     SVC(kernel="linear", tol=1e-9),
     SVC(kernel="precomputed", tol=1e-9),
     SVR(kernel="precomputed", tol=1e-9),
+    Perceptron(),
+    Perceptron(rule="batch"),
+    Perceptron(multi_class="direct", average=True),
+    Perceptron(average="voted"),
+    Perceptron(pocket=True, shuffle=True, random_state=0),
     KernelPerceptron(),
     KernelPerceptron(rule="batch"),
     KernelPerceptron(multi_class="direct", average=True),
     KernelPerceptron(average="voted"),
     KernelPerceptron(budget=20),
     KernelPerceptron(kernel="precomputed"),
+    PolynomialMap(degree=3),
+    Quadratic(),
 ]
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, NuSVC):
-        return {
-            "check_class_weight_classifiers": "with weights of 1000 and 0.0001, only nu below "
-            "0.0000003 is feasible: NuSVC says so"
-        }
-    if isinstance(estimator, KernelPerceptron):
-        return failures_of_kernel_perceptrons(estimator)
+    if isinstance(estimator, Perceptron | KernelPerceptron):
+        return failures_of_perceptrons(estimator)
     return {}
 
 
-def failures_of_kernel_perceptrons(estimator):
-    if estimator.kernel == "precomputed":
+def failures_of_perceptrons(estimator):
+    if getattr(estimator, "kernel", None) == "precomputed":
         reason = "partial_fit keeps samples, and there are none: it says that kernels are for fit"
         return dict.fromkeys(
             [
@@ -82,16 +85,26 @@ def failures_of_kernel_perceptrons(estimator):
     if estimator.rule == "batch":
         return {}
     reason = "between two copies of a sample, the single rule looks again: a weight of 2 does not"
-    return {
+    failures = {
         "check_sample_weight_equivalence_on_dense_data": reason,
         "check_sample_weight_equivalence_on_sparse_data": reason,
     }
+    if isinstance(estimator, Perceptron) and not estimator.shuffle:
+        failures["check_class_weight_classifiers"] = (
+            "the rule rests where all samples of the class of weight 1000 are right; the line it "
+            "has then leaves 84 % of the test samples on that side, the check asks for 87 %"
+        )
+    return failures
 
 
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
-        if isinstance(estimator, KernelPerceptron):  # most of the checks' data cannot be separated
+        # Most of the data of the checks cannot be separated, and the check of class weights allows
+        # 1000 steps, which take NuSVC to a tolerance of 1e-3, not of 1e-9.
+        if isinstance(estimator, Perceptron | KernelPerceptron) or (
+            isinstance(estimator, NuSVC) and "class_weight" in str(check)
+        ):
             warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
 

@@ -287,6 +287,28 @@ def test_zeros_of_both_signs_are_one_label(data):
 # ---- Weights
 
 
+def test_class_weights_of_nu_svc_are_factors_of_the_c_that_nu_stands_for(data):
+    X, y, _ = data
+    tight = {"gamma": 0.3, "tol": 1e-7}
+    for nu in (0.3, 0.5, 0.8):
+        plain = NuSVC(nu=nu, **tight).fit(X, y)
+        C = abs(plain.dual_coef_).max()
+        for by_class in ({0: 1000, 1: 1e-4}, {0: 0.2, 1: 3}, {1: 2}):
+            model = NuSVC(nu=nu, class_weight=by_class, **tight).fit(X, y)
+            same = SVC(C=C, class_weight=by_class, **tight).fit(X, y)
+            np.testing.assert_allclose(
+                model.decision_function(X), same.decision_function(X), atol=1e-4 * (1 + C)
+            )
+            assert model.fit_report_.dual == pytest.approx(same.fit_report_.dual, rel=1e-4)
+        even = NuSVC(nu=nu, class_weight={0: 1, 1: 1}, **tight).fit(X, y)
+        np.testing.assert_allclose(
+            even.decision_function(X), plain.decision_function(X), atol=1e-5 * (1 + C)
+        )
+    # What the samples leave no room for is refused with the range, whatever the weights.
+    with pytest.raises(ValueError, match="nu is 1, must be at most"):
+        NuSVC(nu=1.0, class_weight={1: 5}).fit(X, y)
+
+
 def test_class_weights_are_factors_of_sample_weights(data, rng):
     X, y, _ = data
     weights = rng.uniform(0.5, 2, 80)

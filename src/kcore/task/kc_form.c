@@ -87,6 +87,7 @@ void kc_form_finish(const kc_form_input *in, const kc_dual *dual, const kc_solut
 {
     kc_fit_info *info = out->info;
 
+    out->scale = scale;
     info->n_support = 0;
     for (size_t p = 0; p < in->n; p++) {
         out->coef[p] = scale * coefficient(dual, solution, p);

@@ -16,15 +16,17 @@ typedef struct kc_form_input {
     size_t n;
     const double *y; /* +-1, or targets; one-class: NULL */
     const double *weights;
-    const double *start; /* coefficients, or NULL */
-    double max_diag;     /* largest K(x, x) of the store */
-    const char *name;    /* how messages begin: "classes 0 and 3: ", or "" */
+    const double *own_weights; /* without those of the classes */
+    const double *start;       /* coefficients, or NULL */
+    double max_diag;           /* largest K(x, x) of the store */
+    const char *name;          /* how messages begin: "classes 0 and 3: ", or "" */
 } kc_form_input;
 
 /* f(x) = sum of coef_p K(x_p, x) + intercept. */
 typedef struct kc_form_output {
     double *coef; /* n, the caller's */
     double intercept;
+    double scale;      /* of the coefficients, beside those of the solution */
     kc_fit_info *info; /* certificate and counts; what costs is filled by others */
 } kc_form_output;
 

@@ -4,7 +4,10 @@
  *
  * At the solution the free samples of the classes lie at f = -mu_0 and f = -mu_1.  Dividing by
  * r = (mu_1 - mu_0) / 2 puts them at +1 and -1, as a C-SVC with C = 1 / r has them.  Where r is
- * zero the hulls, reduced by nu, overlap: there is no direction between them. */
+ * zero the hulls, reduced by nu, overlap: there is no direction between them.
+ *
+ * Weights of classes are not seen here: boxes with them would leave no room for most nu.  They
+ * multiply the C = 1 / r of the classes afterwards (kc_train.c). */
 #include <math.h>
 
 #include "task/kc_form.h"
@@ -19,9 +22,9 @@ static shares sum_weights(const kc_form_input *in)
 
     for (size_t p = 0; p < in->n; p++) {
         if (in->y[p] > 0)
-            sums.plus += in->weights[p];
+            sums.plus += in->own_weights[p];
         else
-            sums.minus += in->weights[p];
+            sums.minus += in->own_weights[p];
     }
     return sums;
 }
@@ -63,8 +66,8 @@ static kc_status build(kc_call *call, const kc_form_input *in, kc_dual *dual)
     for (size_t p = 0; p < in->n; p++) {
         arrays.t[p] = 0;
         arrays.lo[p] = 0;
-        arrays.hi[p] = in->y[p] > 0 ? in->weights[p] : 0;
-        arrays.lo[in->n + p] = in->y[p] > 0 ? 0 : -in->weights[p];
+        arrays.hi[p] = in->y[p] > 0 ? in->own_weights[p] : 0;
+        arrays.lo[in->n + p] = in->y[p] > 0 ? 0 : -in->own_weights[p];
         arrays.hi[in->n + p] = 0;
     }
     if (arrays.start != NULL)

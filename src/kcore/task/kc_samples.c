@@ -26,6 +26,16 @@ static kc_status check_weights(const double *weights, size_t n, kc_error *err)
     return KC_OK;
 }
 
+static kc_status check_class_weights(const double *weights, int32_t n_classes, kc_error *err)
+{
+    for (int32_t c = 0; c < n_classes; c++)
+        if (!(weights[c] > 0) || !isfinite(weights[c]))
+            return kc_fail(err, isnan(weights[c]) ? KC_ERR_NONFINITE : KC_ERR_ARG,
+                           "the weight of class %d is %g, must be finite and positive", (int)c,
+                           weights[c]);
+    return KC_OK;
+}
+
 static kc_status check_classes(const kc_svm_data *data, size_t n, kc_error *err)
 {
     if (data->classes == NULL)
@@ -40,6 +50,8 @@ static kc_status check_classes(const kc_svm_data *data, size_t n, kc_error *err)
         if (data->classes[i] < 0 || data->classes[i] >= data->n_classes)
             return kc_fail(err, KC_ERR_ARG, "the class of sample %zu is %d, must be 0 to %d", i,
                            (int)data->classes[i], (int)data->n_classes - 1);
+    if (data->class_weights != NULL)
+        return check_class_weights(data->class_weights, data->n_classes, err);
     return KC_OK;
 }
 
@@ -104,10 +116,12 @@ static void deal_samples(kc_samples *samples, const kc_svm_data *data, size_t *n
 
         if (!(weight > 0))
             continue;
-        const size_t place = next[class_of(samples, data, i)]++;
+        const size_t c = class_of(samples, data, i), place = next[c]++;
 
         samples->order[place] = (int32_t)i;
-        samples->weights[place] = weight;
+        samples->own_weights[place] = weight;
+        if (samples->own_weights != samples->weights)
+            samples->weights[place] = data->class_weights[c] * weight;
         samples->is_identity &= place == i;
         if (samples->targets != NULL)
             samples->targets[place] = data->targets[i];
@@ -130,9 +144,12 @@ kc_status kc_samples_sort(kc_call *call, const kc_svm_settings *settings, const 
     KC_TRY(count_classes(out, data, call->err));
     out->order = kc_call_take(call, out->n, sizeof *out->order);
     out->weights = kc_call_take(call, out->n, sizeof *out->weights);
+    out->own_weights = out->n_classes > 0 && data->class_weights != NULL
+                           ? kc_call_take(call, out->n, sizeof *out->own_weights)
+                           : out->weights;
     if (has_targets(settings))
         out->targets = kc_call_take(call, out->n, sizeof *out->targets);
-    if (out->order == NULL || out->weights == NULL ||
+    if (out->order == NULL || out->weights == NULL || out->own_weights == NULL ||
         (has_targets(settings) && out->targets == NULL))
         return kc_fail_nomem(call->err);
     deal_samples(out, data, next);

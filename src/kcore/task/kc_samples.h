@@ -7,15 +7,16 @@
 
 /* All arrays lie in the call's arena. */
 typedef struct kc_samples {
-    size_t n_all;      /* given */
-    size_t n;          /* that count */
-    int32_t n_classes; /* 0 where there are none */
-    int32_t *order;    /* n: sample of each place */
-    double *weights;   /* n */
-    double *targets;   /* n, for regression; else NULL */
-    size_t *bounds;    /* n_segments + 1 places where classes begin */
-    size_t n_segments; /* max(1, n_classes) */
-    bool is_identity;  /* all samples, in their own order */
+    size_t n_all;        /* given */
+    size_t n;            /* that count */
+    int32_t n_classes;   /* 0 where there are none */
+    int32_t *order;      /* n: sample of each place */
+    double *weights;     /* n, with those of the classes */
+    double *own_weights; /* n, without those; `weights` itself where classes have none */
+    double *targets;     /* n, for regression; else NULL */
+    size_t *bounds;      /* n_segments + 1 places where classes begin */
+    size_t n_segments;   /* max(1, n_classes) */
+    bool is_identity;    /* all samples, in their own order */
 } kc_samples;
 
 /* Checks classes, targets, weights and start; texts name the sample and the value. */

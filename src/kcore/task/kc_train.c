@@ -168,14 +168,19 @@ static kc_status gather_input(kc_call *call, const training *t, const kc_problem
     double *y = kc_call_take(call, problem->n, sizeof *y);
     double *weights = kc_call_take(call, problem->n, sizeof *weights);
     double *start = t->start != NULL ? kc_call_take(call, problem->n, sizeof *start) : NULL;
+    double *own = t->samples.own_weights != t->samples.weights
+                      ? kc_call_take(call, problem->n, sizeof *own)
+                      : weights;
 
-    if (y == NULL || weights == NULL || (t->start != NULL && start == NULL))
+    if (y == NULL || weights == NULL || own == NULL || (t->start != NULL && start == NULL))
         return kc_fail_nomem(call->err);
     if (t->samples.targets != NULL)
         kc_problem_gather(problem, t->samples.targets, y);
     else
         kc_problem_labels(problem, y);
     kc_problem_gather(problem, t->samples.weights, weights);
+    if (own != weights)
+        kc_problem_gather(problem, t->samples.own_weights, own);
     if (start != NULL)
         kc_problem_load(problem, t->start, t->samples.n_all, t->samples.order, start);
     *out = (kc_form_input){
@@ -184,6 +189,7 @@ static kc_status gather_input(kc_call *call, const training *t, const kc_problem
         .n = problem->n,
         .y = y,
         .weights = weights,
+        .own_weights = own,
         .start = start,
         .max_diag = t->max_diag,
         .name = problem->name,
@@ -212,28 +218,61 @@ static kc_status audit_precision(kc_call *call, training *t, const kc_dual *dual
     return KC_OK;
 }
 
-static kc_status solve_problem(kc_call *call, training *t, size_t index, kc_fit_info *info)
+/* Builds, solves and reads one problem in the form of its settings. */
+static kc_status solve_form(kc_call *call, training *t, const kc_form_input *in,
+                            kc_form_output *out)
 {
-    const kc_form *form = kc_form_of(t->settings->type);
-    kc_problem problem;
-    kc_form_input in;
-    kc_dual dual;
+    const kc_form *form = kc_form_of(in->settings->type);
     kc_solution solution = {0};
-    kc_form_output out = {.info = info};
+    kc_dual dual;
 
-    kc_problem_make(&t->samples, t->settings->multiclass, index, &problem);
-    KC_TRY(gather_input(call, t, &problem, &in));
-    KC_TRY(form->build(call, &in, &dual));
-    solution.beta = kc_call_take(call, (size_t)dual.n_groups, in.n * sizeof(double));
-    solution.grad = kc_call_take(call, in.n, sizeof(double));
-    out.coef = kc_call_take(call, in.n, sizeof(double));
-    if (solution.beta == NULL || solution.grad == NULL || out.coef == NULL)
+    KC_TRY(form->build(call, in, &dual));
+    solution.beta = kc_call_take(call, (size_t)dual.n_groups, in->n * sizeof(double));
+    solution.grad = kc_call_take(call, in->n, sizeof(double));
+    if (solution.beta == NULL || solution.grad == NULL)
         return kc_fail_nomem(call->err);
     KC_TRY(kc_dual_solve(call, t->store, &dual, &solution));
     if (solution.stop == KC_STOP_CALLER)
         return kc_call_stop_error(call);
     KC_TRY(audit_precision(call, t, &dual, &solution));
-    KC_TRY(form->read(call, &in, &dual, &solution, &out));
+    return form->read(call, in, &dual, &solution, out);
+}
+
+/* nu-SVC whose classes have weights: its solution is that of a C-SVC, and there they belong. */
+static kc_status weigh_classes(kc_call *call, training *t, const kc_form_input *in,
+                               kc_form_output *out)
+{
+    const kc_fit_info first = *out->info;
+    kc_svm_settings settings = *in->settings;
+    kc_form_input weighted = *in;
+
+    settings.type = KC_C_SVC;
+    settings.C = out->scale;
+    weighted.settings = &settings;
+    weighted.start = out->coef;
+    KC_TRY(solve_form(call, t, &weighted, out));
+    out->info->n_iter += first.n_iter;
+    out->info->n_outer += first.n_outer;
+    out->info->violation = fmax(out->info->violation, first.violation);
+    if (first.stop != KC_STOP_CONVERGED)
+        out->info->stop = first.stop;
+    return KC_OK;
+}
+
+static kc_status solve_problem(kc_call *call, training *t, size_t index, kc_fit_info *info)
+{
+    kc_form_output out = {.info = info};
+    kc_problem problem;
+    kc_form_input in;
+
+    kc_problem_make(&t->samples, t->settings->multiclass, index, &problem);
+    KC_TRY(gather_input(call, t, &problem, &in));
+    out.coef = kc_call_take(call, in.n, sizeof(double));
+    if (out.coef == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(solve_form(call, t, &in, &out));
+    if (t->settings->type == KC_NU_SVC && in.own_weights != in.weights)
+        KC_TRY(weigh_classes(call, t, &in, &out));
     kc_problem_store(&problem, out.coef, t->samples.n, t->coef);
     t->intercepts[index] = out.intercept;
     return KC_OK;

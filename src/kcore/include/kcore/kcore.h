@@ -282,11 +282,13 @@ typedef struct kc_svm_data {
                            there is a kernel_fn */
     const int32_t *classes; /* n entries in 0 .. n_classes - 1; for the SVC types */
     int32_t n_classes;
-    const double *targets; /* n entries; for the SVR types */
-    const double *weights; /* n entries >= 0 that multiply C (one-class and nu-SVC: the box);
-                              0: the sample is left out; NULL: all 1 */
-    const double *start;   /* coefficients to start from, as kc_model_coef gives them, but a column
-                              for each sample; made feasible; NULL: none */
+    const double *targets;       /* n entries; for the SVR types */
+    const double *weights;       /* n entries >= 0 that multiply C (one-class and nu-SVC: the box);
+                                    0: the sample is left out; NULL: all 1 */
+    const double *class_weights; /* n_classes entries > 0 that multiply the C of a class; nu-SVC:
+                                    that of the C-SVC which nu stands for; NULL: all 1 */
+    const double *start; /* coefficients to start from, as kc_model_coef gives them, but a column
+                            for each sample; made feasible; NULL: none */
     kc_kernel_fn *kernel_fn; /* in place of a kernel and x: asked for values when they are needed;
                                 rows are kept as any others; NULL: none */
     void *kernel_data;       /* its first argument */
