@@ -1,7 +1,8 @@
 """kcore: kernel machines with a compiled core.
 
-Learners, with scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`.
-`kcore.kernels` has the kernels and their algebra. `set_num_threads` and `get_num_threads` say how
+Learners, with scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`,
+`Perceptron`, `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
+`kcore.features` explicit feature maps. `set_num_threads` and `get_num_threads` say how
 many threads calls use where they are not told; `isa_name` tells which instruction set is in use.
 
 Learners are loaded when they are first asked for: ``import kcore`` alone imports no scikit-learn.
@@ -18,20 +19,26 @@ from kcore._core import version as _version
 from kcore._threads import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
+    from kcore.perceptron import KernelPerceptron, Perceptron
     from kcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 __version__ = _version()
 
 # The module that each name is loaded from.
-_LAZY = dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), "kcore.svm")
-_MODULES = {"svm"}
+_LAZY = {
+    **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), "kcore.svm"),
+    **dict.fromkeys(("KernelPerceptron", "Perceptron"), "kcore.perceptron"),
+}
+_MODULES = {"features", "perceptron", "svm"}
 
 __all__ = [
     "SVC",
     "SVR",
+    "KernelPerceptron",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Perceptron",
     "__version__",
     "exceptions",
     "get_num_threads",

@@ -4,6 +4,8 @@ import re
 from importlib.metadata import version
 from importlib.resources import files
 
+import pytest
+
 import kcore
 from kcore import _core
 
@@ -17,3 +19,13 @@ def test_library_package_header_and_metadata_state_one_version():
 def test_the_package_is_marked_as_typed():
     assert files(kcore).joinpath("py.typed").is_file()
     assert files(kcore).joinpath("_core.pyi").is_file()
+
+
+def test_learners_and_modules_are_loaded_when_asked_for():
+    assert kcore.Perceptron is kcore.perceptron.Perceptron
+    assert kcore.KernelPerceptron is kcore.perceptron.KernelPerceptron
+    assert kcore.SVC is kcore.svm.SVC
+    assert kcore.features.Quadratic.__name__ == "Quadratic"
+    assert set(kcore.__all__) <= set(dir(kcore))
+    with pytest.raises(AttributeError, match="has no attribute 'Perceptrons'"):
+        _ = kcore.Perceptrons
