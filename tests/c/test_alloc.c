@@ -6,6 +6,7 @@
 
 #include "base/kc_arena.h"
 #include "base/kc_call.h"
+#include "base/kc_context.h"
 #include "base/kc_rng.h"
 #include "fault.h"
 #include "kc_test.h"
@@ -222,6 +223,62 @@ static void the_arena_kept_for_the_next_call_is_given_up_before_memory_is_refuse
     CHECK(kc_fault_is_clean(&fault));
 }
 
+/* ---- Large blocks kept for the next need ----------------------------------------------------- */
+
+static void a_large_block_serves_the_next_need_of_its_size(void)
+{
+    const size_t n_bytes = (size_t)8 << 20;
+    kc_context *ctx = make_context(0, NULL);
+    void *block = kc_alloc(ctx, n_bytes, 1);
+    void *first = block;
+
+    REQUIRE(block != NULL);
+    kc_free(ctx, block);
+    CHECK(kc_context_memory(ctx).current == 0);
+    block = kc_alloc(ctx, n_bytes / 2, 1); /* too small a need */
+    CHECK(block != NULL && (block != first || KC_ASAN));
+    kc_free(ctx, block);
+    block = kc_alloc(ctx, n_bytes - 1000, 1);
+    CHECK(block == first || KC_ASAN);
+    CHECK(kc_context_memory(ctx).current >= n_bytes - 1000);
+    kc_free(ctx, block);
+    CHECK(kc_context_memory(ctx).current == 0);
+    CHECK(kc_alloc_trim(ctx) != KC_ASAN);
+    CHECK(!kc_alloc_trim(ctx));
+    kc_context_free(ctx);
+}
+
+static void the_shelf_has_an_end(void)
+{
+    kc_context *ctx = make_context(0, NULL);
+    void *blocks[40];
+
+    for (size_t i = 0; i < 40; i++) {
+        blocks[i] = kc_alloc(ctx, (size_t)4 << 20, 1);
+        REQUIRE(blocks[i] != NULL);
+    }
+    for (size_t i = 0; i < 40; i++)
+        kc_free(ctx, blocks[i]);
+    CHECK(atomic_load(&ctx->shelf_bytes) <= (size_t)64 << 20);
+    CHECK(atomic_load(&ctx->shelf_bytes) > 0 || KC_ASAN);
+    kc_context_free(ctx);
+}
+
+static void nothing_is_kept_of_a_callers_allocator_or_below_a_limit(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(0, &fault);
+
+    kc_free(ctx, kc_alloc(ctx, (size_t)8 << 20, 1));
+    CHECK(!kc_alloc_trim(ctx));
+    kc_context_free(ctx);
+    CHECK(kc_fault_is_clean(&fault));
+    ctx = make_context((size_t)1 << 30, NULL);
+    kc_free(ctx, kc_alloc(ctx, (size_t)8 << 20, 1));
+    CHECK(!kc_alloc_trim(ctx));
+    kc_context_free(ctx);
+}
+
 int main(void)
 {
     RUN(blocks_of_any_size_are_aligned_and_writable);
@@ -233,5 +290,8 @@ int main(void)
     RUN(the_limit_holds_when_threads_race_for_it);
     RUN(a_refused_allocation_counts_for_nothing);
     RUN(the_arena_kept_for_the_next_call_is_given_up_before_memory_is_refused);
+    RUN(a_large_block_serves_the_next_need_of_its_size);
+    RUN(the_shelf_has_an_end);
+    RUN(nothing_is_kept_of_a_callers_allocator_or_below_a_limit);
     return kc_test_end();
 }

@@ -17,6 +17,9 @@ void *kc_calloc(kc_context *ctx, size_t count, size_t size);
 /* The C library's memory; large blocks ask for huge pages. */
 extern const kc_allocator kc_system_allocator;
 
+/* Gives back large blocks that are kept for the next need.  False where there are none. */
+bool kc_alloc_trim(kc_context *ctx);
+
 /* Accepts NULL. */
 void kc_free(kc_context *ctx, void *ptr);
 

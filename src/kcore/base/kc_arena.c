@@ -10,15 +10,7 @@
 #include "base/kc_alloc.h"
 #include "base/kc_context.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KC_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define KC_ASAN 1
-#endif
-#if defined(KC_ASAN)
+#if KC_ASAN
 #include <sanitizer/asan_interface.h>
 #define POISON(ptr, n) ASAN_POISON_MEMORY_REGION(ptr, n)
 #define UNPOISON(ptr, n) ASAN_UNPOISON_MEMORY_REGION(ptr, n)

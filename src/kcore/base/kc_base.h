@@ -16,6 +16,18 @@
 /* Every block from the allocator starts on a cache line; panels and rows rely on it. */
 #define KC_ALIGN 64
 
+/* Whether AddressSanitizer watches. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KC_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KC_ASAN 1
+#endif
+#endif
+#ifndef KC_ASAN
+#define KC_ASAN 0
+#endif
+
 #define KC_CONCAT_(a, b) a##_##b
 #define KC_CONCAT(a, b) KC_CONCAT_(a, b)
 

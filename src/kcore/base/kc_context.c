@@ -75,6 +75,9 @@ kc_status kc_context_create(const kc_context_config *config, kc_context **out, k
     atomic_init(&ctx->n_threads, 0);
     atomic_init(&ctx->pool_holder, 0);
     atomic_init(&ctx->spare, NULL);
+    atomic_init(&ctx->shelf_bytes, 0);
+    for (size_t i = 0; i < KC_SHELF_PLACES; i++)
+        atomic_init(&ctx->shelf[i], NULL);
     *out = ctx;
     return KC_OK;
 }
@@ -93,8 +96,8 @@ bool kc_context_drop_spare(kc_context *ctx)
 {
     kc_arena *spare = atomic_exchange(&ctx->spare, NULL);
 
-    kc_arena_free(ctx, spare);
-    return spare != NULL;
+    kc_arena_free(ctx, spare); /* onto the shelf */
+    return kc_alloc_trim(ctx) || spare != NULL;
 }
 
 int32_t kc_context_threads(const kc_context *ctx)

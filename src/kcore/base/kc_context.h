@@ -11,6 +11,8 @@
 
 typedef struct kc_pool kc_pool;
 
+#define KC_SHELF_PLACES 16
+
 struct kc_context {
     kc_allocator allocator;
     size_t memory_limit;   /* SIZE_MAX where there is none */
@@ -22,13 +24,16 @@ struct kc_context {
     atomic_uint pool_holder;   /* 0: the pool is free; else the fork count of who holds it */
     kc_pool *pool;             /* the holder's; NULL until the first use */
     _Atomic(kc_arena *) spare; /* the arena of the last call, empty; taken by exchange */
+    _Atomic(void *) shelf[KC_SHELF_PLACES]; /* large blocks for the next need: base/kc_alloc.c */
+    atomic_size_t shelf_bytes;
 };
 
 struct kc_cancel {
     atomic_bool is_set;
 };
 
-/* Gives back the spare arena: memory that is held but not needed.  False where there is none. */
+/* Gives back what is held but not needed: the spare arena and the shelf.  False where there is
+ * nothing. */
 bool kc_context_drop_spare(kc_context *ctx);
 
 /* Reads a struct that begins with struct_size, made by a caller of this version, an older one

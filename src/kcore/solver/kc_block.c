@@ -21,7 +21,7 @@
 #define MOST_SIZE ((size_t)2048)
 #define MOST_SIZE_LARGE ((size_t)3072)
 #define LARGE_POINTS ((size_t)50000)
-#define UTMOST_SIZE ((size_t)4096) /* where nothing else helps */
+#define UTMOST_SIZE ((size_t)4096) /* ... unless more are free, or nothing else helps */
 
 /* A block is solved to this share of the violation, and not below this share of tol. */
 #define INNER_SHARE 0.1
@@ -168,7 +168,9 @@ static size_t choose_size(solver *s, double violation)
         s->least_violation = violation;
         s->n_stalled = 0;
     }
-    return kc_min(kc_round_up(kc_min(kc_max(size, least), s->most_size), 16), s->most_size);
+    size_t for_free = (size_t)((double)s->set.n_free / KC_FREE_SHARE) + SIZE_EXTRA;
+    size_t most = kc_max(s->most_size, kc_min(for_free, kc_min(UTMOST_SIZE, n)));
+    return kc_min(kc_round_up(kc_min(kc_max(size, least), most), 16), most);
 }
 
 /* Copies of everything that belongs to the members, in the order of their slots. */

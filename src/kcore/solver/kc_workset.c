@@ -9,9 +9,6 @@
 
 #define N_BINS 1024
 
-/* Share of the set that free variables may take. */
-#define FREE_SHARE 0.75
-
 /* Violators are drawn at random while free variables are at most this share of all support
  * vectors: where most are free, the most violating ones are what is left to do. */
 #define RANDOM_FREE_SHARE 0.3
@@ -225,7 +222,7 @@ void kc_workset_choose(kc_workset *set, const kc_front *front, size_t size, bool
         set->n_violators += set->n_side[2 * g] + set->n_side[2 * g + 1];
         add_worst(set, front, g);
     }
-    add_free(set, front, (size_t)(FREE_SHARE * (double)size));
+    add_free(set, front, (size_t)(KC_FREE_SHARE * (double)size));
     bool is_random = is_first || (set->n_violators >= size &&
                                   (double)set->n_free <= RANDOM_FREE_SHARE * (double)front->n_sv);
     order_sides(set, n_sides, order);

@@ -11,6 +11,9 @@
 #include "base/kc_rng.h"
 #include "simd/kc_smo_ops.h"
 
+/* Share of the set that free variables may take. */
+#define KC_FREE_SHARE 0.75
+
 /* Where a problem stands; arrays as in simd/kc_smo_ops.h. */
 typedef struct kc_front {
     size_t n;
