@@ -13,9 +13,14 @@
 #define LEAST_DISTANCE_F32 1e-5
 #define LEAST_DISTANCE_F64 1e-10
 
-/* Golden section: 0.618^40 is below 1e-8. */
-#define GOLDEN_STEPS 40
+/* Golden section: 0.618^24 is below 1e-5, and what is lost at the best point is flat. */
+#define GOLDEN_STEPS 24
 #define GOLDEN 0.61803398874989485
+
+/* Points that are looked at together; most of these strips are left at a glance, at their least
+ * number, in as many sums as run side by side. */
+#define STRIP ((size_t)64)
+#define LANES ((size_t)8)
 
 /* ---- Removal ------------------------------------------------------------------------------ */
 
@@ -47,18 +52,45 @@ static double weight_of(const kc_active *set, size_t place)
     return set->sq_coef[place] * set->diag[place];
 }
 
+/* The least of the first n numbers, n being whole lanes. */
+static double least_of(const double *x, size_t n)
+{
+    double lane[LANES], least;
+
+    memcpy(lane, x, sizeof lane);
+    for (size_t i = LANES; i < n; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            lane[k] = x[i + k] < lane[k] ? x[i + k] : lane[k];
+    least = lane[0];
+    for (size_t k = 1; k < LANES; k++)
+        least = lane[k] < least ? lane[k] : least;
+    return least;
+}
+
 /* The least sum of coef^2 K(x, x); of equals, the oldest. */
 static size_t find_smallest(const kc_active *set)
 {
-    size_t least = 0;
+    double least = INFINITY;
+    size_t place = 0;
 
-    for (size_t i = 1; i < set->n; i++) {
-        const double difference = weight_of(set, i) - weight_of(set, least);
+    for (size_t begin = 0; begin < set->n; begin += STRIP) {
+        const size_t n = kc_min(STRIP, set->n - begin);
+        double weights[STRIP];
 
-        if (difference < 0 || (difference == 0 && set->arrived[i] < set->arrived[least]))
-            least = i;
+        for (size_t i = 0; i < n; i++)
+            weights[i] = weight_of(set, begin + i);
+        for (size_t i = n; i < STRIP; i++)
+            weights[i] = INFINITY;
+        if (least_of(weights, STRIP) > least)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (weights[i] < least ||
+                (weights[i] == least && set->arrived[begin + i] < set->arrived[place])) {
+                least = weights[i];
+                place = begin + i;
+            }
     }
-    return least;
+    return place;
 }
 
 static double square_of(const double *a, size_t n)
@@ -223,24 +255,69 @@ static double product_of(const kc_active *set, const double *steps, size_t place
     return dot;
 }
 
+/* Kernel values of points from `begin` on, and steps . coef of each. */
+static void read_strip(const kc_active *set, const kc_newcomer *x, size_t begin, size_t n,
+                       double *k, double *dots)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; i < n; i++)
+        k[i] = kc_number_at(x->k, begin + i, set->dtype) + set->offset;
+    for (size_t o = 0; o < set->n_outputs; o++) {
+        const double *coef = set->coef + o * set->capacity + begin;
+        const double step = x->steps[o];
+
+        if (step == 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            dots[i] = is_first ? step * coef[i] : dots[i] + step * coef[i];
+        is_first = false;
+    }
+    for (size_t i = 0; is_first && i < n; i++) /* steps that are too small for a number */
+        dots[i] = 0;
+}
+
+/* What is lost where the newcomer or the point is kept for both; infinite for other signs.  No
+ * branches: signs come in no order that one could follow. */
+static void find_losses(const kc_active *set, const merger *m, size_t begin, size_t n,
+                        const double *k, double *losses)
+{
+    const double share = m->dx > 0 ? 1 / m->dx : 0;
+    const double *diag = set->diag + begin, *sq_coef = set->sq_coef + begin;
+
+    for (size_t i = 0; i < n; i++) {
+        const double square = k[i] * k[i];
+        const double loss_x = m->sq_x * (m->dx - square / (diag[i] > 0 ? diag[i] : INFINITY));
+        const double loss_p = sq_coef[i] * (diag[i] - square * share);
+        const double loss = loss_x < loss_p ? loss_x : loss_p;
+
+        losses[i] = losses[i] > 0 ? loss : INFINITY; /* steps . coef up to here */
+    }
+    for (size_t i = n; i < STRIP; i++)
+        losses[i] = INFINITY;
+}
+
 /* The partner of the same sign that loses least where one of the two is kept; false: none. */
 static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
 {
-    const double share = x->diag > 0 ? 1 / x->diag : 0;
     double least = INFINITY;
 
     m->sq_x = square_of(x->steps, set->n_outputs);
     m->dx = x->diag;
-    for (size_t i = 0; i < set->n; i++) {
-        const double k = kc_number_at(x->k, i, set->dtype) + set->offset, dp = set->diag[i];
-        const double loss_x = m->sq_x * (x->diag - (dp > 0 ? k * k / dp : 0));
-        const double loss = fmin(loss_x, set->sq_coef[i] * (dp - k * k * share));
+    for (size_t begin = 0; begin < set->n; begin += STRIP) {
+        const size_t n = kc_min(STRIP, set->n - begin);
+        double k[STRIP], losses[STRIP];
 
-        if (loss < least && product_of(set, x->steps, i) > 0) {
-            least = loss;
-            m->place = i;
-            m->k = k;
-        }
+        read_strip(set, x, begin, n, k, losses);
+        find_losses(set, m, begin, n, k, losses);
+        if (!(least_of(losses, STRIP) < least))
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (losses[i] < least) {
+                least = losses[i];
+                m->place = begin + i;
+                m->k = k[i];
+            }
     }
     if (least == INFINITY)
         return false;
