@@ -63,6 +63,35 @@ static void from_zeros_the_first_variables_are_filled(void)
     CHECK(beta[0] == 1 && beta[1] == 1 && beta[2] == 0.25 && beta[3] == 0 && beta[4] == 0);
 }
 
+static void residues_of_rounding_are_put_on_their_bounds(void)
+{
+    double lo[7] = {0, 0, 0, -0.3, -0.3, -HUGE_VAL, -2};
+    double hi[7] = {0.3, 0.3, 0.3, 0, 0, 0, 2};
+    double t[7] = {0};
+    double beta[7] = {0.3 - 1e-16, 3e-17, 0.1, -1e-16, -0.3 + 6e-17, -5e-17, 1e-15};
+    double before = 0, after = 0;
+    kc_dual dual = {.n_points = 7, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+
+    for (int p = 0; p < 7; p++)
+        before += beta[p];
+    kc_dual_settle(&dual, 1, beta);
+    CHECK(beta[0] == hi[0] && beta[1] == 0 && beta[3] == 0 && beta[4] == lo[4] && beta[5] == 0);
+    CHECK_NEAR(beta[2], 0.1, 1e-15);
+    for (int p = 0; p < 7; p++)
+        after += beta[p];
+    CHECK_NEAR(before, after, 1e-16);
+    /* What is small, but not beside its bounds, stays. */
+    double small[7] = {0.3 - 1e-12, 1e-12, 0, -1e-12, 0, -1e-12, 1e-12}, copy[7];
+    memcpy(copy, small, sizeof copy);
+    kc_dual_settle(&dual, 1, small);
+    CHECK(memcmp(copy, small, sizeof copy) == 0);
+    /* So does what large kernel values make count. */
+    double tiny[7] = {1e-16, 0, 0, 0, 0, -1e-16, 0};
+    memcpy(copy, tiny, sizeof copy);
+    kc_dual_settle(&dual, 1e15, tiny);
+    CHECK(memcmp(copy, tiny, sizeof copy) == 0);
+}
+
 static void a_sum_out_of_reach_is_refused_with_its_numbers(void)
 {
     double lo[2] = {0, 0};
@@ -143,6 +172,7 @@ int main(void)
     RUN(any_start_is_repaired_to_a_feasible_one);
     RUN(a_feasible_start_is_left_as_it_is);
     RUN(from_zeros_the_first_variables_are_filled);
+    RUN(residues_of_rounding_are_put_on_their_bounds);
     RUN(a_sum_out_of_reach_is_refused_with_its_numbers);
     RUN(the_certificate_holds_at_any_feasible_point);
     RUN(the_intercept_is_the_mean_of_free_variables_or_the_middle);

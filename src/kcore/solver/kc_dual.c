@@ -79,6 +79,53 @@ kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
     return KC_OK;
 }
 
+/* ---- Residues ------------------------------------------------------------------------------ */
+
+/* A step that ends where one variable meets its bound leaves the other an ulp or two from its own.
+ */
+#define RESIDUE 1e-14
+
+/* ... and where kernel values are large, such a distance may mean something: no value of the
+ * gradient may change by more than this share of tol. */
+#define RESIDUE_TOL_SHARE 1e-4
+
+static double settle_one(double beta, double lo, double hi, double size, double most)
+{
+    const double width = fmax(isfinite(lo) ? fabs(lo) : size, isfinite(hi) ? fabs(hi) : size);
+    const double near = fmin(RESIDUE * width, most);
+
+    if (hi - beta <= near)
+        return hi;
+    if (beta - lo <= near)
+        return lo;
+    return fabs(beta) <= near && lo <= 0 && hi >= 0 ? 0 : beta;
+}
+
+void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
+{
+    const size_t n = dual->n_points;
+    const double most = RESIDUE_TOL_SHARE * dual->tol / largest_diag;
+
+    for (int32_t g = 0; g < dual->n_groups; g++, beta += n) {
+        const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
+        double size = 0, missing = 0, most_room = 0;
+        size_t roomiest = 0;
+
+        for (size_t p = 0; p < n; p++)
+            size = fmax(size, fabs(beta[p]));
+        for (size_t p = 0; p < n; p++) {
+            const double settled = settle_one(beta[p], lo[p], hi[p], size, most);
+            const double room = fmin(hi[p] - settled, settled - lo[p]);
+            missing += beta[p] - settled;
+            beta[p] = settled;
+            roomiest = room > most_room ? p : roomiest;
+            most_room = fmax(room, most_room);
+        }
+        if (fabs(missing) < most_room)
+            beta[roomiest] += missing;
+    }
+}
+
 /* ---- Certificate --------------------------------------------------------------------------- */
 
 /* The largest up-value, the least low-value, and the mean value of the free variables. */

@@ -73,6 +73,11 @@ typedef struct kc_solution {
  * fills the first variables of a group, as libsvm's start of the nu forms does. */
 kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err);
 
+/* Puts variables that rounding left beside a bound, or beside zero, on it: whoever counts support
+ * vectors and free variables counts what is meant.  Sums are kept to rounding, and so is the
+ * gradient, given the largest K(x, x). */
+void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
+
 /* The pair steps that the problem allows: its max_iter, or the default. */
 int64_t kc_dual_max_iter(const kc_dual *dual);
 

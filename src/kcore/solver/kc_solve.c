@@ -7,6 +7,7 @@
 #include "solver/kc_block.h"
 #include "solver/kc_dual.h"
 #include "solver/kc_smo.h"
+#include "solver/kc_watch.h"
 
 /* Steps over all points cost less than blocks up to so many points: more where values are
  * expensive, since the whole matrix is computed by halves and each value once.  Not so for a part
@@ -51,6 +52,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     KC_TRY(kc_dual_repair(dual, out->beta, call->err));
     KC_TRY(suits_pairs(dual, store) ? kc_smo_solve(call, store, dual, out)
                                     : kc_block_solve(call, store, dual, out));
+    kc_dual_settle(dual, kc_largest_diag(dual, store), out->beta);
     kc_dual_certify(dual, out);
     return KC_OK;
 }

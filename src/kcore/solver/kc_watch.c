@@ -11,7 +11,7 @@
  * the largest |x|. */
 #define MEETING_SHARE 1e-7
 
-static double find_largest_diag(const kc_dual *dual, const kc_store *store)
+double kc_largest_diag(const kc_dual *dual, const kc_store *store)
 {
     const void *diag = kc_store_diag(store);
     double largest = 0;
@@ -29,7 +29,7 @@ kc_watch kc_watch_start(const kc_dual *dual, const kc_store *store)
 {
     kc_watch watch = {.dual = dual, .objective = HUGE_VAL, .violation = HUGE_VAL};
 
-    watch.largest_diag = find_largest_diag(dual, store);
+    watch.largest_diag = kc_largest_diag(dual, store);
     for (size_t v = 0; v < (size_t)dual->n_groups * dual->n_points; v++)
         watch.is_hard |= isinf(dual->lo[v]) || isinf(dual->hi[v]);
     return watch;

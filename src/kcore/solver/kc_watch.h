@@ -14,6 +14,9 @@ typedef struct kc_watch {
     int32_t n_idle; /* looks in a row that saw no gain */
 } kc_watch;
 
+/* The largest |K(x, x)| of the points of a problem. */
+double kc_largest_diag(const kc_dual *dual, const kc_store *store);
+
 kc_watch kc_watch_start(const kc_dual *dual, const kc_store *store);
 
 /* Sets *stop and returns true where it is of no use to go on.  Looks should be some n steps apart:
