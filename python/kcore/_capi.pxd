@@ -250,6 +250,7 @@ cdef extern from "kcore/kcore.h" nogil:
         int64_t cache_bytes_used
         int64_t peak_bytes
         double seconds
+        double seconds_rows
         double seconds_pack
         double seconds_solve
         double seconds_model

@@ -67,9 +67,11 @@ class FitReport:
     cache_bytes_allowed, cache_bytes_used : int
         The cache of kernel rows.
     peak_bytes : int
-        The most that the core held while it fitted.
+        The most that the core held at once for this fit, and for others that ran at the same time.
     seconds, seconds_pack, seconds_solve, seconds_model : float
         Of the whole call, and of its parts.
+    seconds_rows : float
+        Of ``seconds_solve``: computing kernel values and adding rows to the gradient.
     problems : tuple of FitReport
         The problems, where there is more than one.
     """
@@ -96,6 +98,7 @@ class FitReport:
     cache_bytes_used: int
     peak_bytes: int
     seconds: float
+    seconds_rows: float
     seconds_pack: float
     seconds_solve: float
     seconds_model: float
@@ -135,7 +138,8 @@ class FitReport:
             f"  rows       {self._rows()}",
             f"  memory     {_bytes(self.peak_bytes)} at the peak",
             f"  time       pack {_seconds(self.seconds_pack)}, "
-            f"solve {_seconds(self.seconds_solve)}, model {_seconds(self.seconds_model)}",
+            f"solve {_seconds(self.seconds_solve)} "
+            f"(kernel rows {_seconds(self.seconds_rows)}), model {_seconds(self.seconds_model)}",
         ]
 
     def _rows(self) -> str:

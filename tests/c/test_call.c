@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/kc_alloc.h"
 #include "base/kc_clock.h"
 #include "base/kc_context.h"
 #include "base/kc_cpu.h"
@@ -351,6 +352,34 @@ static void calls_at_the_same_time_have_memory_of_their_own(void)
     end_context(ctx, &fault);
 }
 
+static void the_peak_of_a_call_is_its_own(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(&fault);
+    void *before = kc_alloc(ctx, 1, 5000000);
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "one", NULL) == KC_OK);
+    CHECK(kc_call_take(&call, 1, 1000000) != NULL);
+    kc_free(ctx, kc_alloc(ctx, 1, 2000000));
+    CHECK(kc_call_peak(&call) >= 3000000 && kc_call_peak(&call) < 3200000);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    /* The arena is still there, but the next call needs less of it. */
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "two", NULL) == KC_OK);
+    CHECK(kc_call_peak(&call) == 0);
+    CHECK(kc_call_take(&call, 1, 3000) != NULL);
+    CHECK(kc_call_peak(&call) >= 3000 && kc_call_peak(&call) < 100000);
+    /* Calls at the same time count together: the second does not make the first forget. */
+    kc_call other;
+    kc_free(ctx, kc_alloc(ctx, 1, 2000000));
+    REQUIRE(kc_call_begin(&other, ctx, NULL, "three", NULL) == KC_OK);
+    CHECK(kc_call_peak(&call) >= 2000000);
+    CHECK(kc_call_end(&other, KC_OK) == KC_OK);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    kc_free(ctx, before);
+    end_context(ctx, &fault);
+}
+
 static void without_memory_a_call_does_not_begin(void)
 {
     kc_fault fault;
@@ -382,6 +411,7 @@ int main(void)
     RUN(on_another_thread_a_poll_asks_nobody);
     RUN(the_arena_of_one_call_serves_the_next);
     RUN(calls_at_the_same_time_have_memory_of_their_own);
+    RUN(the_peak_of_a_call_is_its_own);
     RUN(without_memory_a_call_does_not_begin);
     return kc_test_end();
 }

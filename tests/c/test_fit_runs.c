@@ -339,8 +339,31 @@ static void the_total_adds_up_the_problems(void)
     CHECK(fit.total.violation == violation && fit.total.n_iter == n_iter);
     CHECK(fit.total.values_computed > 0 && fit.total.peak_bytes > 0);
     CHECK(fit.total.seconds >= fit.total.seconds_solve);
+    CHECK(fit.total.seconds_solve >= fit.total.seconds_rows && fit.total.seconds_rows > 0);
     svm_fit_free(ctx, &fit);
     svm_case_free(&c);
+}
+
+/* What an earlier call left behind is not this one's. */
+static void the_peak_is_that_of_the_call_alone(void)
+{
+    svm_case small = svm_case_make(31, 100, 3, 2), large = svm_case_make(32, 2000, 3, 2);
+    const kc_svm_settings settings = svm_settings(KC_C_SVC);
+    int64_t alone = 0;
+
+    for (int round = 0; round < 3; round++) {
+        svm_fit fit = fit_case(&small, &settings, NULL);
+        if (round == 0)
+            alone = fit.total.peak_bytes;
+        CHECK(fit.total.peak_bytes > 100 * 100 * 8 && fit.total.peak_bytes < 1000000);
+        CHECK_NEAR((double)fit.total.peak_bytes, (double)alone, 100000);
+        svm_fit_free(ctx, &fit);
+        fit = fit_case(&large, &settings, NULL);
+        CHECK(fit.total.peak_bytes > 1500000 && fit.total.peak_bytes < 80000000);
+        svm_fit_free(ctx, &fit);
+    }
+    svm_case_free(&small);
+    svm_case_free(&large);
 }
 
 /* ---- Refused memory ----------------------------------------------------------------------- */
@@ -425,6 +448,7 @@ int main(void)
     RUN(a_cancelled_fit_gives_no_model);
     RUN(the_number_of_steps_is_limited);
     RUN(the_total_adds_up_the_problems);
+    RUN(the_peak_is_that_of_the_call_alone);
     RUN(refused_memory_is_an_error_and_leaves_nothing_behind);
     kc_context_free(ctx);
     return kc_test_end();

@@ -508,7 +508,8 @@ def test_the_report_is_readable_and_complete(rng):
     text = repr(report)
     for words in [
         "converged in", "largest violation", "< tol 0.001", "primal", "dual", "gap",
-        "support vectors of 300 samples", "whole kernel matrix", "memory", "time", "problem",
+        "support vectors of 300 samples", "whole kernel matrix", "memory", "time", "kernel rows",
+        "problem",
     ]:  # fmt: skip
         assert words in text
     assert text.count("\n") >= 9
@@ -517,8 +518,17 @@ def test_the_report_is_readable_and_complete(rng):
     assert report.n_iter == sum(one.n_iter for one in report.problems)
     assert report.violation == max(one.violation for one in report.problems)
     assert 0 < report.relative_gap < 1e-2
-    assert report.seconds >= report.seconds_solve > 0
+    assert report.seconds >= report.seconds_solve >= report.seconds_rows > 0
     assert report.n_bounded > 0
+
+
+def test_the_peak_is_that_of_the_fit_alone(rng):
+    X = rng.standard_normal((2000, 3))
+    y = rng.integers(0, 2, 2000)
+    alone = SVC(C=10).fit(X[:100], y[:100]).fit_report_.peak_bytes
+    large = SVC(C=10).fit(X, y).fit_report_.peak_bytes
+    after = SVC(C=10).fit(X[:100], y[:100]).fit_report_.peak_bytes
+    assert 100 * 100 * 8 < after < 2 * alone < large
 
 
 def test_the_report_tells_of_the_cache(rng):

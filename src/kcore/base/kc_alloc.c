@@ -63,12 +63,18 @@ static bool reserve_bytes(kc_context *ctx, size_t n_bytes, size_t *now)
     return true;
 }
 
+static void raise_to(atomic_size_t *peak, size_t now)
+{
+    size_t seen = atomic_load(peak);
+
+    while (now > seen && !atomic_compare_exchange_weak(peak, &seen, now))
+        continue;
+}
+
 static void raise_peak(kc_context *ctx, size_t now)
 {
-    size_t peak = atomic_load(&ctx->peak);
-
-    while (now > peak && !atomic_compare_exchange_weak(&ctx->peak, &peak, now))
-        continue;
+    raise_to(&ctx->peak, now);
+    raise_to(&ctx->recent_peak, now);
 }
 
 /* ---- The shelf ------------------------------------------------------------------------------ */

@@ -162,6 +162,16 @@ void kc_arena_free(kc_context *ctx, kc_arena *arena)
     kc_free(ctx, arena);
 }
 
+size_t kc_arena_kept(const kc_arena *arena)
+{
+    return arena->aside != NULL ? arena->aside->n_bytes : 0;
+}
+
+size_t kc_arena_most(const kc_arena *arena)
+{
+    return arena->most;
+}
+
 void kc_arena_reset(kc_arena *arena)
 {
     size_t most = arena->most;

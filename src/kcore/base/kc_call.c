@@ -37,6 +37,9 @@ kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const
     if (arena == NULL)
         return kc_fail_nomem(err);
 
+    const size_t held = atomic_load(&ctx->current);
+    if (atomic_fetch_add(&ctx->n_calls, 1) == 0)
+        atomic_store(&ctx->recent_peak, held);
     int32_t n_threads = r.n_threads != 0 ? r.n_threads : kc_context_threads(ctx);
     double start = kc_clock();
     *call = (kc_call){
@@ -52,6 +55,8 @@ kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const
         .progress_data = r.progress_data,
         .progress = {.phase = phase, .objective = NAN, .violation = NAN},
         .caller = pthread_self(),
+        .held_before = held,
+        .arena_before = kc_arena_kept(arena),
     };
     atomic_init(&call->stop, KC_OK);
     return KC_OK;
@@ -62,7 +67,16 @@ kc_status kc_call_end(kc_call *call, kc_status status)
     kc_arena_reset(call->arena);
     kc_arena_free(call->ctx, atomic_exchange(&call->ctx->spare, call->arena));
     call->arena = NULL;
+    atomic_fetch_sub(&call->ctx->n_calls, 1);
     return status;
+}
+
+/* Of an arena that an earlier call made large, only what this one used counts. */
+size_t kc_call_peak(const kc_call *call)
+{
+    const size_t peak = kc_max(atomic_load(&call->ctx->recent_peak), call->held_before);
+
+    return peak - call->held_before + kc_min(call->arena_before, kc_arena_most(call->arena));
 }
 
 kc_status kc_call_stop(kc_call *call, kc_status status, const char *by)

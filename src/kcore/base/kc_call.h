@@ -32,6 +32,8 @@ typedef struct kc_call {
     pthread_t caller;       /* the thread that began the call, and alone asks the callback */
     const char *stopped_by; /* what the error text names */
     bool is_parallel;       /* the pool is working for this call: see kc_parallel_for */
+    size_t held_before;     /* bytes of the context when the call began */
+    size_t arena_before;    /* ... of which were those of its arena */
 } kc_call;
 
 kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
@@ -39,6 +41,10 @@ kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const
 
 /* Gives back the arena and returns `status`. */
 kc_status kc_call_end(kc_call *call, kc_status status);
+
+/* The most bytes that the call has held at once, with those of other calls of the same context
+ * that ran meanwhile. */
+size_t kc_call_peak(const kc_call *call);
 
 /* Asks the clock, the token and (every 20 ms at most) the callback.  Returns why the call must
  * stop, or KC_OK; once stopped, a call stays so.  Costs about 30 ns where there is nothing to do.

@@ -72,6 +72,8 @@ kc_status kc_context_create(const kc_context_config *config, kc_context **out, k
         ctx->default_threads = KC_MAX_THREADS;
     atomic_init(&ctx->current, 0);
     atomic_init(&ctx->peak, 0);
+    atomic_init(&ctx->recent_peak, 0);
+    atomic_init(&ctx->n_calls, 0);
     atomic_init(&ctx->n_threads, 0);
     atomic_init(&ctx->pool_holder, 0);
     atomic_init(&ctx->spare, NULL);

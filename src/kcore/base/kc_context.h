@@ -15,10 +15,12 @@ typedef struct kc_pool kc_pool;
 
 struct kc_context {
     kc_allocator allocator;
-    size_t memory_limit;   /* SIZE_MAX where there is none */
-    atomic_size_t current; /* bytes asked of the allocator and not yet given back */
-    atomic_size_t peak;    /* the most that current has been */
-    int32_t n_cpus;        /* usable CPUs when the context was made */
+    size_t memory_limit;       /* SIZE_MAX where there is none */
+    atomic_size_t current;     /* bytes asked of the allocator and not yet given back */
+    atomic_size_t peak;        /* the most that current has been */
+    atomic_size_t recent_peak; /* ... since the last time a call began while none was running */
+    atomic_int n_calls;        /* running now */
+    int32_t n_cpus;            /* usable CPUs when the context was made */
     int32_t default_threads;
     atomic_int n_threads;      /* what kc_context_set_threads said; 0: default_threads */
     atomic_uint pool_holder;   /* 0: the pool is free; else the fork count of who holds it */

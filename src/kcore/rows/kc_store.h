@@ -144,6 +144,7 @@ typedef struct kc_store_counters {
     int64_t rows_hit;      /* ... that were there already */
     int64_t rows_evicted;
     int64_t values_computed; /* kernel values, by all functions */
+    double seconds;          /* in all functions: computing values, adding rows up */
     size_t bytes_used;       /* of the slots that hold or held a row */
     size_t bytes_allowed;
 } kc_store_counters;

@@ -5,6 +5,7 @@
  * copied out.  A row that is not worth a slot is never written to memory at all. */
 #include <string.h>
 
+#include "base/kc_clock.h"
 #include "base/kc_thread.h"
 #include "rows/kc_store_impl.h"
 #include "simd/kc_smo_ops.h"
@@ -368,6 +369,7 @@ kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, cons
                        size_t n_rows, const void **out)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
+    double start = kc_clock();
     batch b;
     kc_status status = plan_start(call, store, cols, points, n_rows, &b);
 
@@ -380,6 +382,7 @@ kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, cons
                      : kc_slot_at(store, b.rows[i].slot);
     plan_end(&b, status == KC_OK);
     kc_arena_release(call->arena, point);
+    store->counters.seconds += kc_clock() - start;
     return status;
 }
 
@@ -421,6 +424,7 @@ kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, co
                          const double *grad, double *out)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
+    double start = kc_clock();
     kc_status status = KC_OK;
 
     if (moved->n == 0)
@@ -430,5 +434,6 @@ kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, co
     else
         status = apply_batch(call, store, cols, moved, grad, out);
     kc_arena_release(call->arena, point);
+    store->counters.seconds += kc_clock() - start;
     return status;
 }

@@ -3,6 +3,7 @@
  * Columns are laid out for the kernel once, rows are read where they are. */
 #include <string.h>
 
+#include "base/kc_clock.h"
 #include "base/kc_thread.h"
 #include "kernel/kc_gram.h"
 #include "rows/kc_store_impl.h"
@@ -89,8 +90,8 @@ static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *poin
     return status;
 }
 
-kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
-                          const int32_t *others, size_t n_cols, void *out, size_t ld)
+static kc_status gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                        const int32_t *others, size_t n_cols, void *out, size_t ld)
 {
     kc_packed packed = {0};
     gathering job = {.store = store,
@@ -118,6 +119,16 @@ kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points,
     return status;
 }
 
+kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                          const int32_t *others, size_t n_cols, void *out, size_t ld)
+{
+    double start = kc_clock();
+    kc_status status = gather(call, store, points, n_rows, others, n_cols, out, ld);
+
+    store->counters.seconds += kc_clock() - start;
+    return status;
+}
+
 static kc_status fill_part(kc_call *call, kc_store *store, const kc_cols *cols, void *out,
                            size_t ld)
 {
@@ -128,16 +139,18 @@ static kc_status fill_part(kc_call *call, kc_store *store, const kc_cols *cols, 
         return kc_fail_nomem(call->err);
     for (size_t p = 0; p < n; p++)
         points[p] = (int32_t)kc_cols_point(cols, p);
-    return kc_store_gather(call, store, points, n, points, n, out, ld);
+    return gather(call, store, points, n, points, n, out, ld);
 }
 
 kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, void *out, size_t ld)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     bool is_whole = store->points != NULL && kc_cols_count(cols) == store->n;
+    double start = kc_clock();
     kc_status status = is_whole ? fill_gram(call, store, store->points, out, ld)
                                 : fill_part(call, store, cols, out, ld);
 
     kc_arena_release(call->arena, point);
+    store->counters.seconds += kc_clock() - start;
     return status;
 }

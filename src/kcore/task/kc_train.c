@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/kc_clock.h"
-#include "base/kc_context.h"
 #include "task/kc_asked.h"
 #include "task/kc_cache.h"
 #include "task/kc_form.h"
@@ -29,7 +28,6 @@ typedef struct training {
     size_t n_problems, n_coef_rows;
     double *coef; /* n_coef_rows * n */
     double *intercepts;
-    size_t peak_before, peak_bytes;
     kc_train_info *info;
 } training;
 
@@ -290,6 +288,7 @@ static void add_counts(kc_fit_info *info, const kc_store *store, kc_store_counte
     info->rows_hit = now.rows_hit - before.rows_hit;
     info->rows_evicted = now.rows_evicted - before.rows_evicted;
     info->values_computed = now.values_computed - before.values_computed;
+    info->seconds_rows = now.seconds - before.seconds;
     info->cache_bytes_allowed = (int64_t)now.bytes_allowed;
     info->cache_bytes_used = (int64_t)now.bytes_used;
 }
@@ -318,14 +317,6 @@ static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *o
     }
 }
 
-static void note_memory(kc_call *call, training *t)
-{
-    const kc_memory memory = kc_context_memory(call->ctx);
-
-    t->peak_bytes =
-        kc_max(t->peak_bytes, memory.peak > t->peak_before ? memory.peak : memory.current);
-}
-
 static bool is_f32_given_up(const training *t)
 {
     return t->is_f32_tried && t->is_f64_needed;
@@ -345,7 +336,6 @@ static kc_status solve_all(kc_call *call, training *t)
         add_counts(&info, t->store, before);
         info.seconds = info.seconds_solve = kc_clock() - start;
         add_to_total(t->info, index, &info);
-        note_memory(call, t);
         kc_arena_release(call->arena, point);
     }
     add_counts(&t->info->total, t->store, none);
@@ -494,11 +484,10 @@ static kc_status run_phases(kc_call *call, training *t, kc_model **out)
     total->seconds_solve = now - start;
     start = now;
     KC_TRY(make_model(call, t, out));
-    note_memory(call, t);
     now = kc_clock();
     total->seconds_model = now - start;
     total->seconds = now - call->start;
-    total->peak_bytes = (int64_t)t->peak_bytes;
+    total->peak_bytes = (int64_t)kc_call_peak(call);
     return KC_OK;
 }
 
@@ -512,7 +501,6 @@ kc_status kc_train(kc_call *call, const kc_svm_settings *settings, const kc_kern
         .start = data->start,
         .points = {.dtype = KC_F64},
         .matrix = {.dtype = KC_F64},
-        .peak_before = kc_context_memory(call->ctx).peak,
         .info = info,
     };
     kc_status status;

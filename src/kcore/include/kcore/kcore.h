@@ -326,8 +326,9 @@ typedef struct kc_fit_info {
     int64_t rows_computed, rows_hit, rows_evicted; /* kernel rows */
     int64_t values_computed;                       /* kernel values */
     int64_t cache_bytes_allowed, cache_bytes_used;
-    int64_t peak_bytes; /* of the context while it fitted; total only */
-    double seconds;     /* total: of the call */
+    int64_t peak_bytes;  /* that this call held, and others at the same time; total only */
+    double seconds;      /* total: of the call */
+    double seconds_rows; /* of seconds_solve: computing kernel values, adding rows up */
     double seconds_pack, seconds_solve, seconds_model; /* total only */
 } kc_fit_info;
 
