@@ -88,6 +88,14 @@ class RuleEstimator(Estimator):
         ]
         return np.array(seeds) | np.uint64(1)
 
+    def _refuse_balanced(self) -> None:
+        """Refuse weights that only all samples together could tell."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} is not for partial_fit, which does not see "
+                "all samples; pass the weights as a dict"
+            )
+
     def _weights(
         self, classes: NDArray[Any], codes: NDArray[np.int32], sample_weight: ArrayLike | None
     ) -> NDArray[np.float64] | None:

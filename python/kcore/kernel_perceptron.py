@@ -8,6 +8,7 @@ two samples, and with K(x, z) = x.z it makes the mistakes of `kcore.perceptron.P
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from collections.abc import Callable
 from numbers import Real
@@ -27,7 +28,7 @@ from kcore._kernelized import (
     take_rows,
 )
 from kcore._report import Progress
-from kcore._rules import RULES, RuleEstimator
+from kcore._rules import RULES, RuleEstimator, check_same_labels, codes_among, first_labels
 from kcore._validate import CSR, Points
 
 __all__ = ["CacheReport", "KernelPerceptron"]
@@ -88,6 +89,7 @@ class Active(Fitted):
         self.mistakes: Any = np.empty(0, np.int64)  # arrays, or numbers after a single sample
         self.criterion: Any = np.empty(0)
         self.is_converged = False
+        self.is_out_of_time = False
         self.bound: float | None = None
         self.rows: CacheReport | None = None
         self.vectors: Points | None = None  # of a Python function as a kernel
@@ -103,6 +105,7 @@ class Active(Fitted):
         self.mistakes, self.criterion = report["mistakes"], report["criterion"]
         self.n_passes = n_passes + len(self.mistakes)
         self.is_converged = report["is_converged"]
+        self.is_out_of_time = report["is_out_of_time"]
         self.cache.clear()
 
     def support_vectors(self) -> Points | None:
@@ -224,7 +227,7 @@ default='rbf'
         Whether the last pass made no mistake (batch: the last step was below theta), in all
         problems.
     n_iter_ : int
-        Passes since learning began, the most of any problem.
+        Passes of the last fit and of calls of `partial_fit` after it, the most of any problem.
     n_updates_ : int
         Corrections since learning began, over all problems (batch: passes that moved a).
     mistakes_, criterion_ : ndarrays of shape (n_passes,)
@@ -356,8 +359,7 @@ default='rbf'
         state.bound = self._bound(state, report) if is_plain else None
         if callable(self.kernel) and state.learner.nodes is None:
             state.vectors = take_rows(points, state.learner.ids().astype(np.int32))
-        if not state.is_converged:
-            self._warn(state)
+        self._warn(state, max_iter)
         self._fitted = state
         return self
 
@@ -386,37 +388,24 @@ default='rbf'
         self
         """
         state = self.__dict__.get("_fitted")
-        if state is None:
-            return self._learn_first(X, y, classes, sample_weight)
-        if sample_weight is None and self._learn_one(state, X, y, classes):
+        if state is not None and sample_weight is None and self._learn_one(state, X, y, classes):
             return self
-        self._check_traits(state)
-        points = self._points_to_predict(X, state)
-        labels = state.classes
-        if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), labels):
-            raise ValueError(
-                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-                f"{labels!r}"
-            )
-        codes = _codes_of(y, points.shape[0], labels)
+        self._refuse_balanced()
+        if state is None:
+            points, labels = as_samples(X), first_labels(classes)
+        else:
+            self._check_traits(state)
+            points, labels = self._points_to_predict(X, state), state.classes
+            check_same_labels(classes, labels)
+        codes = codes_among(labels, y, points.shape[0])
         weights = self._weights(labels, codes, sample_weight)
-        if points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
+        if state is None:
+            state, _ = self._begin(X, points, labels, weights)
+        elif points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
             state = copy.deepcopy(state)
         self._learn(state, points, codes, weights)
-        self._fitted = state
-        return self
-
-    def _learn_first(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        points = as_samples(X)
-        if classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit")
-        labels = np.unique(np.asarray(classes))
-        if len(labels) < 2:
-            raise ValueError(f"classes has {len(labels)} label(s); there must be at least 2")
-        codes = _codes_of(y, points.shape[0], labels)
-        weights = self._weights(labels, codes, sample_weight)
-        state, _ = self._begin(X, points, labels, weights)
-        self._learn(state, points, codes, weights)
+        if state.is_out_of_time:
+            self._warn(state, 1)
         self._fitted = state
         return self
 
@@ -482,27 +471,29 @@ default='rbf'
         rule = self._choice("rule", RULES)
         told = self.callback
         callback = None if told is None else lambda *values: told(Progress(*values))
-        margin, n_classes = self._real("margin"), len(state.classes)
-        learner = state.learner
+        margin, limit = self._real("margin"), self._limit()
+        common = (points, codes, len(state.classes), weights, first)
+        end = time.perf_counter() + limit
         if self.budget is not None and rule == _core.RULE_BATCH:
             raise ValueError("budget takes rule='single', got rule='batch'")
         if self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE):
-            return learner.learn(
-                points, codes, n_classes, weights, first, bool(self.shuffle), margin, eta,
-                self._n_threads(), self._limit(), callback,
+            report = state.learner.learn(
+                *common, bool(self.shuffle), margin, eta, self._n_threads(), limit, callback
+            )
+        else:
+            report = state.learner.fit(
+                *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
+                self._cache_bytes(), self._n_threads(), limit, callback,
             )  # fmt: skip
-        report = learner.fit(
-            points, codes, n_classes, weights, first, rule, bool(self.shuffle), margin,
-            self._real("theta"), eta, self._cache_bytes(), self._n_threads(), self._limit(),
-            callback,
-        )  # fmt: skip
-        state.rows = CacheReport(
-            report["rows_computed"],
-            report["rows_hit"],
-            report["rows_evicted"],
-            report["cache_bytes_allowed"],
-            report["cache_bytes_used"],
-        )
+            state.rows = CacheReport(
+                report["rows_computed"],
+                report["rows_hit"],
+                report["rows_evicted"],
+                report["cache_bytes_allowed"],
+                report["cache_bytes_used"],
+            )
+        is_late = limit > 0 and time.perf_counter() >= end
+        report["is_out_of_time"] = is_late and not report["is_converged"]
         return report
 
     # ---- The learner
@@ -603,17 +594,29 @@ default='rbf'
         n_terms = state.shape[0] if self.rule == "batch" else 1
         return float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
 
-    def _warn(self, state: Active) -> None:
-        last = int(state.mistakes[-1]) if len(state.mistakes) else "unknown"
-        advice = ""
-        if self.budget is None and not self.average:
-            advice = " The mean of all functions is often better then: average=True."
-        warnings.warn(
-            f"KernelPerceptron ended after {len(state.mistakes)} passes without separating the "
-            f"classes: mistakes in the last pass: {last}.{advice}",
-            exceptions.ConvergenceWarning,
-            stacklevel=3,
-        )
+    def _warn(self, state: Active, n_asked: int) -> None:
+        """Say so where a call of `n_asked` passes ended other than without a mistake."""
+        last = int(state.mistakes[-1]) if len(state.mistakes) else 0
+        if state.is_out_of_time:
+            text = f"reached time_limit={self.time_limit} in pass {len(state.mistakes) + 1}"
+            if len(state.mistakes):
+                text += f"; the last whole one made {last} mistakes"
+            text += ". Raise time_limit."
+        elif not state.is_converged:
+            text = (
+                f"ended after max_iter={n_asked} passes without separating the classes: the last "
+                f"pass made {last} mistakes."
+            )
+            if self.budget is None and not self.average:
+                text += " The mean of all functions is often better then: average=True."
+        elif last:  # the batch rule
+            text = (
+                f"ended after {len(state.mistakes)} passes with {last} mistakes left, since the "
+                f"step was shorter than theta={self.theta}."
+            )
+        else:
+            return
+        warnings.warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
 
     # ---- Results
 
@@ -679,7 +682,7 @@ default='rbf'
 
     @property
     def n_iter_(self) -> int:
-        """Passes since learning began."""
+        """Passes of the last fit and of calls of `partial_fit` after it."""
         n_passes: int = self._state("n_iter_").n_passes
         return n_passes
 
@@ -764,15 +767,6 @@ default='rbf'
         if state.vectors is None:
             return points
         return call_kernel(cast("Callable[[Any, Any], Any]", self.kernel), points, state.vectors)
-
-
-def _codes_of(y: Any, n_samples: int, labels: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the place of each label among the known ones."""
-    found, own_codes = as_labels(y, n_samples)
-    unknown = ~np.isin(found, labels)
-    if unknown.any():
-        raise ValueError(f"y has the label {found[unknown].tolist()[0]!r}, which is not in classes")
-    return np.ascontiguousarray(np.searchsorted(labels, found)[own_codes], dtype=np.int32)
 
 
 def _are_known(state: Active, points: Points) -> bool:

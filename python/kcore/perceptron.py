@@ -253,11 +253,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         -------
         self
         """
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} is not for partial_fit, which does not see "
-                "all samples; pass the weights as a dict"
-            )
+        self._refuse_balanced()
         start: Line | None = self._fitted if self.__sklearn_is_fitted__() else None
         if start is not None:
             points = self._points_to_predict(X, start)

@@ -844,7 +844,7 @@ def test_a_time_limit_ends_a_fit_with_what_it_has(rule, hard):
     X, y = hard
     model = KernelPerceptron(rule=rule, time_limit=0.3, **HARD)
     start = time.perf_counter()
-    with pytest.warns(ConvergenceWarning, match="without separating"):
+    with pytest.warns(ConvergenceWarning, match=r"reached time_limit=0.3 in pass \d+.*Raise"):
         model.fit(X[:5000], y[:5000])
     assert time.perf_counter() - start < 4
     assert np.isfinite(model.dual_coef_).all()
@@ -857,7 +857,8 @@ def test_a_time_limit_ends_partial_fit_with_what_it_has(budget, hard):
     X, y = hard
     model = KernelPerceptron(gamma=0.01, budget=budget, strategy="projection", time_limit=0.1)
     start = time.perf_counter()
-    model.partial_fit(X, y, classes=[0, 1])
+    with pytest.warns(ConvergenceWarning, match=r"reached time_limit=0.1 in pass 1\. Raise"):
+        model.partial_fit(X, y, classes=[0, 1])
     assert time.perf_counter() - start < 4
     assert len(model.support_) > 0
     assert model.support_.max() < 15_000
@@ -957,7 +958,8 @@ def test_a_callback_may_predict_but_not_learn(hard):
         if not seen:
             seen.append(model.decision_function(X[:5]))
 
-    model.set_params(callback=look, time_limit=0.2).partial_fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.set_params(callback=look, time_limit=0.2).partial_fit(X, y)
     assert_same_bits(seen[0], expected)
 
 
@@ -1078,6 +1080,8 @@ def test_samples_that_make_no_sense_are_named_and_nothing_is_learnt(rng):
     model.set_params(budget=10)
     with pytest.raises(ValueError, match="-1"):
         model.partial_fit(X, y, sample_weight=-np.ones(50))
+    with pytest.raises(ValueError, match="'balanced' is not for partial_fit"):
+        copy.copy(model).set_params(class_weight="balanced").partial_fit(X, y)
     for words, changes in (("margin", {"margin": -1.0}), ("eta", {"eta": -1.0})):
         with pytest.raises(ValueError, match=words):
             copy.copy(model).set_params(**changes).partial_fit(X[:1], y[:1])
@@ -1103,8 +1107,10 @@ def test_values_that_overflow_are_told(rng):
 
 def test_what_was_learnt_is_told_in_words_when_classes_are_not_separated(rng):
     X, y = blobs(rng, 100)
-    with pytest.warns(ConvergenceWarning, match=r"after 2 passes.*last pass: \d+.*average=True"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes.* \d+ mist.*average=True"):
         KernelPerceptron("linear", max_iter=2).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"after \d+ passes with \d+ mistakes left.*theta"):
+        KernelPerceptron(rule="batch", eta="inverse", theta=10.0).fit(X, y)
 
 
 def test_before_learning_there_are_no_fitted_attributes():
