@@ -5,6 +5,8 @@
 #   make test-slow       the tests marked slow, and the C tests under the thread sanitizer
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
 #   make bench-svm       support vector machines against other libraries
+#   make bench-perceptron  passes of the perceptron against scikit-learn
+#   make bench-online    what one sample costs an online learner
 #   make bench           every benchmark
 #   make format          let the formatters rewrite what they may
 #   make clean           forget what was built (distclean: the environment too)
@@ -70,12 +72,12 @@ package_sources := meson.build meson.options pyproject.toml \
 
 # ---- Uses -----------------------------------------------------------------------------------
 
-.PHONY: demo bench bench-kernels bench-svm
+.PHONY: demo bench bench-kernels bench-svm bench-online bench-perceptron
 demo: .venv/has-kcore
 	@python examples/demo.py
 
 # bench/python/bench_<name>.py; BENCH_ARGS="--help" shows what each takes.
-bench-kernels bench-svm: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
+bench-kernels bench-svm bench-online bench-perceptron: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
 	@unset MAKEFLAGS; ninja -C build/release --quiet
 	@python bench/python/bench_$*.py $(BENCH_ARGS)
 
@@ -83,6 +85,8 @@ bench-kernels bench-svm: bench-%: .venv/has-bench .venv/has-kcore build/release/
 bench:
 	@$(MAKE) --no-print-directory bench-kernels
 	@$(MAKE) --no-print-directory bench-svm
+	@$(MAKE) --no-print-directory bench-online
+	@$(MAKE) --no-print-directory bench-perceptron
 
 # ---- Tests ----------------------------------------------------------------------------------
 
