@@ -84,7 +84,9 @@ class Active(Fitted):
         self.classes = classes
         self.learner = learner
         self.traits = traits
-        self.code_of = {label: code for code, label in enumerate(classes.tolist())}
+        self.labels = classes.tolist()
+        self.code_of = {label: code for code, label in enumerate(self.labels)}
+        self.seen: Any = None  # the last `classes` that were looked at
         self.n_passes = 0
         self.mistakes: Any = np.empty(0, np.int64)  # arrays, or numbers after a single sample
         self.criterion: Any = np.empty(0)
@@ -99,6 +101,9 @@ class Active(Fitted):
         twin = object.__new__(type(self))  # with a learner of its own, for it will learn
         twin.__dict__.update(self.__dict__, learner=copy.deepcopy(self.learner), cache={})
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "seen": None}
 
     def note(self, report: dict[str, Any], n_passes: int) -> None:
         """Keep what a call said of itself; `n_passes` were made before it."""
@@ -406,6 +411,7 @@ default='rbf'
         self._learn(state, points, codes, weights)
         if state.is_out_of_time:
             self._warn(state, 1)
+        state.seen = classes
         self._fitted = state
         return self
 
@@ -430,23 +436,24 @@ default='rbf'
         """Learn from one sample on the short way; say whether that could be done."""
         if (
             state.names is not None
-            or classes is not None
             or self.class_weight is not None
-            or type(self.eta) is not float
-            or type(self.margin) is not float
+            or (type(self.eta) is not float and type(self.eta) is not int)
+            or (type(self.margin) is not float and type(self.margin) is not int)
             or self.rule != "single"
             or state.learner.nodes is None
             or not _core.same_values(self.__dict__, _TRAITS, state.traits)
         ):
             return False
         try:
+            if classes is not None and classes is not state.seen and classes != state.labels:
+                return False
             code = state.code_of.get(y.item() if type(y) is np.ndarray else y[0])
             if code is None or len(y) != 1:
                 return False
         except (TypeError, ValueError, IndexError, KeyError):
             return False
         learner = state.learner
-        n_mistakes = learner.learn_one(X, code, len(state.code_of), self.margin, self.eta)
+        n_mistakes = learner.learn_one(X, code, len(state.labels), self.margin, self.eta)
         if n_mistakes < 0:
             return False
         state.n_passes += 1

@@ -1002,6 +1002,21 @@ def test_labels_may_be_words(rng):
         model.partial_fit(X[:1], ["dog"])
 
 
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Index, lambda c: c[::-1]])
+def test_classes_may_be_passed_with_every_sample(form, rng):
+    X, y = blobs(rng, 60, 3)
+    expected = KernelPerceptron(RBF(0.3), budget=9).partial_fit(X, y, classes=[0, 1, 2])
+    model = KernelPerceptron(RBF(0.3), budget=9, eta=1, margin=0)
+    same = form([0, 1, 2])
+    for i in range(60):
+        model.partial_fit(X[[i]], y[[i]], classes=same if i % 2 else form([0, 1, 2]))
+    assert_same_bits(model.dual_coef_, expected.dual_coef_)
+    assert b"pandas" not in pickle.dumps(model)
+    for other in ([0, 1], [0, 1, 2, 3], np.arange(4), ["a", "b"]):
+        with pytest.raises(ValueError, match="not the same as on the last call"):
+            model.partial_fit(X[:1], y[:1], classes=other)
+
+
 def test_names_of_features_are_kept_and_checked(rng):
     X, y = blobs(rng, 60)
     frame = pd.DataFrame(X, columns=list("abcd"))
