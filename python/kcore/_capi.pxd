@@ -79,6 +79,11 @@ cdef extern from "kcore/kcore.h" nogil:
         double objective
         double violation
 
+    ctypedef enum kc_answer:
+        KC_GO_ON = 0
+        KC_CANCEL = 1
+        KC_FINISH = 2
+
     ctypedef int kc_progress_fn(void *data, const kc_progress *progress)
 
     ctypedef struct kc_run:

@@ -85,7 +85,7 @@ class Model:
 
 @final
 class Listener:
-    def __new__(cls, callback: Callable[..., object]) -> Self: ...
+    def __new__(cls, callback: Callable[..., object], can_finish: bool = ...) -> Self: ...
 
 @final
 class Asker:

@@ -61,6 +61,8 @@ cdef int check(kc_status status, kc_error *err) except -1:
         raise TypeError(text)
     if status == KC_ERR_TIME:
         raise TimeoutError(text)
+    if status == KC_ERR_CANCELLED:
+        raise RuntimeError(text)
     if status == KC_ERR_NOT_SEPARABLE:
         from kcore.exceptions import NotSeparableError
         raise NotSeparableError(text)

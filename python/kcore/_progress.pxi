@@ -6,19 +6,27 @@ cdef class Listener:
 
     cdef object callback
     cdef object error
+    cdef bint can_finish  # whether True is an answer
 
-    def __cinit__(self, callback):
+    def __cinit__(self, callback, bint can_finish=False):
         self.callback = callback
+        self.can_finish = can_finish
 
 
 cdef int tell_progress(void *data, const kc_progress *p) noexcept with gil:
-    """Run signal handlers, then the caller's function; an exception of either stops the call."""
+    """Run signal handlers, then the caller's function.
+
+    An exception of either stops the call; True ends it with what there is, where that can be.
+    """
     cdef Listener listener = <Listener>data
     if PyErr_Occurred() != NULL or PyErr_CheckSignals() != 0:
-        return 1
+        return KC_CANCEL
     try:
-        listener.callback(p.phase.decode("ascii"), p.seconds, p.n_iter, p.objective, p.violation)
+        answer = listener.callback(
+            p.phase.decode("ascii"), p.seconds, p.n_iter, p.objective, p.violation)
     except BaseException as error:
         listener.error = error
-        return 1
-    return 0
+        return KC_CANCEL
+    if listener.can_finish and isinstance(answer, (bool, np.bool_)) and answer:
+        return KC_FINISH
+    return KC_GO_ON

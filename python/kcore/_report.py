@@ -42,7 +42,8 @@ class FitReport:
     Attributes
     ----------
     stop : str
-        Why the solver ended: ``'converged'``, ``'max_iter'``, ``'time_limit'``, ``'stalled'``.
+        Why the solver ended: ``'converged'``, ``'max_iter'``, ``'time_limit'``, ``'stopped'`` (by
+        the callback) or ``'stalled'``.
     tol : float
         The largest violation that counts as converged.
     primal, dual, gap : float

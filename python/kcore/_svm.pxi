@@ -383,7 +383,7 @@ def fit_svm(
         s.epsilon = epsilon
     run.time_limit = time_limit
     if callback is not None:
-        listener = Listener(callback)
+        listener = Listener(callback, True)
         run.on_progress = tell_progress
         run.progress_data = <void *>listener
     info = FitInfo(kc_svm_problem_count(&s, n_classes))

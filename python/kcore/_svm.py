@@ -222,6 +222,7 @@ class SVM(KernelEstimator):
         advice = {
             "max_iter": "Raise max_iter, scale the features, or take a smaller C.",
             "time_limit": "Raise time_limit.",
+            "stopped": "The callback returned True.",
             "stalled": "Rounding allows no further step: scale the features, take a smaller C, "
             "or precision='float64'.",
         }

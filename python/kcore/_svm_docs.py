@@ -57,8 +57,10 @@ _DOCS = {
             Seconds after which `fit` ends with what it has, and a warning; with a
             `TimeoutError` where it has nothing yet.
         callback : function, optional
-            Called with a `Progress` about every 20 ms while `fit` runs. An exception that it
-            raises ends the fit and leaves the estimator as it was.
+            Called with a `Progress` about every 20 ms while `fit` runs. Where it returns True,
+            `fit` ends with what it has, and a warning (``fit_report_.stop`` is ``'stopped'``);
+            with a `RuntimeError` where it has nothing yet. An exception that it raises ends the
+            fit and leaves the estimator as it was.
         """,
     "class_attributes": """
         classes_ : ndarray of shape (n_classes,)

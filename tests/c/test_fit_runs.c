@@ -285,6 +285,53 @@ static void a_stopped_fit_gives_no_model(void)
     svm_case_free(&c);
 }
 
+static int finish_while_solving(void *data, const kc_progress *progress)
+{
+    int *n_steps = data;
+
+    *n_steps = (int)progress->n_iter;
+    return *n_steps > 0 ? KC_FINISH : KC_GO_ON;
+}
+
+static void a_finished_fit_gives_the_model_it_has(void)
+{
+    kc_svm_settings settings;
+    svm_case c = make_endless(&settings);
+    int n_steps = 0;
+    const kc_run run = {
+        .struct_size = sizeof run, .on_progress = finish_while_solving, .progress_data = &n_steps};
+    svm_fit fit = fit_case(&c, &settings, &run);
+
+    REQUIRE(fit.status == KC_OK);
+    CHECK(fit.total.stop == KC_STOP_CALLER && fit.total.n_iter >= n_steps && n_steps > 0);
+    CHECK(fit.info.n_support > 0 && fit.total.gap > 0);
+    svm_fit_free(ctx, &fit);
+    svm_case_free(&c);
+}
+
+static int finish_at_once(void *data, const kc_progress *progress)
+{
+    (void)data;
+    (void)progress;
+    return KC_FINISH;
+}
+
+/* The start of a nu-SVC has rows to add up: half of 12000 take longer than until the first poll. */
+static void a_fit_finished_before_it_has_a_start_is_cancelled(void)
+{
+    svm_case c = svm_case_make(16, 12000, 12, 2);
+    kc_svm_settings settings = svm_settings(KC_NU_SVC);
+    const kc_run run = {.struct_size = sizeof run, .n_threads = 1, .on_progress = finish_at_once};
+
+    settings.nu = 0.5;
+    svm_fit fit = fit_case(&c, &settings, &run);
+    CHECK(fit.status == KC_ERR_CANCELLED && fit.model == NULL);
+    CHECK(fit.err.status == KC_ERR_CANCELLED);
+    CHECK(strstr(fit.err.text, "before there was a result") != NULL);
+    svm_fit_free(ctx, &fit);
+    svm_case_free(&c);
+}
+
 static void a_cancelled_fit_gives_no_model(void)
 {
     kc_svm_settings settings;
@@ -445,6 +492,8 @@ int main(void)
     RUN(a_time_limit_leaves_a_usable_model);
     RUN(a_time_limit_leaves_a_model_of_all_classes);
     RUN(a_stopped_fit_gives_no_model);
+    RUN(a_finished_fit_gives_the_model_it_has);
+    RUN(a_fit_finished_before_it_has_a_start_is_cancelled);
     RUN(a_cancelled_fit_gives_no_model);
     RUN(the_number_of_steps_is_limited);
     RUN(the_total_adds_up_the_problems);

@@ -96,6 +96,38 @@ def test_what_a_callback_raises_ends_the_fit_and_changes_nothing(hard):
     assert model.shape_fit_ == (50, 10)
 
 
+@pytest.mark.parametrize("machine", [SVC, SVR, NuSVR])
+def test_a_callback_that_returns_true_ends_the_fit_with_what_it_has(machine, hard):
+    X, y = hard
+    seen = []
+
+    def enough(progress):
+        seen.append(progress)
+        return np.bool_(progress.n_iter > 100) if len(seen) % 2 else progress.n_iter > 100
+
+    model = machine(**HARD, callback=enough)
+    with pytest.warns(ConvergenceWarning, match=r"\(stopped\).*The callback returned True"):
+        model.fit(X, y)
+    assert not any(one.n_iter > 100 for one in seen[:-1])
+    report = model.fit_report_
+    assert (report.stop, model.fit_status_) == ("stopped", 1)
+    assert report.n_iter >= seen[-1].n_iter > 100
+    assert report.gap > 0
+    assert np.isfinite(model.predict(X[:20])).all()
+    # Going on from there comes to the same end.
+    model.set_params(callback=None, warm_start=True, time_limit=0.3)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        assert model.fit(X, y).fit_report_.dual > report.dual
+
+
+def test_a_callback_that_ends_a_fit_without_a_start_is_told_so(rng):
+    X = rng.standard_normal((12000, 12))
+    model = OneClassSVM(callback=lambda progress: True, n_jobs=1)
+    with pytest.raises(RuntimeError, match=r"progress callback .* before there was a result"):
+        model.fit(X)
+    assert not hasattr(model, "dual_coef_")
+
+
 # ---- Signals
 
 

@@ -64,6 +64,11 @@ kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const
 
 kc_status kc_call_end(kc_call *call, kc_status status)
 {
+    if (status == KC_ERR_TIME && call->is_finished) {
+        status = KC_ERR_CANCELLED;
+        if (call->err != NULL)
+            call->err->status = status;
+    }
     kc_arena_reset(call->arena);
     kc_arena_free(call->ctx, atomic_exchange(&call->ctx->spare, call->arena));
     call->arena = NULL;
@@ -103,8 +108,11 @@ kc_status kc_call_poll(kc_call *call)
     if (call->on_progress == NULL || now < call->next_poll)
         return KC_OK;
     call->progress.seconds = now - call->start;
-    if (call->on_progress(call->progress_data, &call->progress) != 0)
-        return kc_call_stop(call, KC_ERR_CANCELLED, "progress callback");
+    const int answer = call->on_progress(call->progress_data, &call->progress);
+    call->is_finished = answer == KC_FINISH;
+    if (answer != KC_GO_ON)
+        return kc_call_stop(call, call->is_finished ? KC_ERR_TIME : KC_ERR_CANCELLED,
+                            "progress callback");
     call->next_poll = kc_clock() + CALLBACK_SECONDS; /* a slow callback leaves room for work */
     return KC_OK;
 }
@@ -115,6 +123,10 @@ kc_status kc_call_stop_error(kc_call *call)
     double seconds = kc_clock() - call->start;
 
     assert(stop != KC_OK);
+    if (call->is_finished)
+        return kc_fail(call->err, stop,
+                       "stopped by the progress callback after %.3g s, before there was a result",
+                       seconds);
     if (stop == KC_ERR_TIME)
         return kc_fail(call->err, stop, "run.time_limit of %g s reached after %.3g s",
                        call->deadline - call->start, seconds);

@@ -31,6 +31,7 @@ typedef struct kc_call {
     atomic_int stop;        /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
     pthread_t caller;       /* the thread that began the call, and alone asks the callback */
     const char *stopped_by; /* what the error text names */
+    bool is_finished;       /* stopped by KC_FINISH: in all else as if the time were over */
     bool is_parallel;       /* the pool is working for this call: see kc_parallel_for */
     size_t held_before;     /* bytes of the context when the call began */
     size_t arena_before;    /* ... of which were those of its arena */
@@ -39,7 +40,8 @@ typedef struct kc_call {
 kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
                         kc_error *err);
 
-/* Gives back the arena and returns `status`. */
+/* Gives back the arena and returns `status`; KC_ERR_TIME becomes KC_ERR_CANCELLED where it was the
+ * caller who wanted an end. */
 kc_status kc_call_end(kc_call *call, kc_status status);
 
 /* The most bytes that the call has held at once, with those of other calls of the same context

@@ -232,6 +232,8 @@ static kc_status solve_form(kc_call *call, training *t, const kc_form_input *in,
     KC_TRY(kc_dual_solve(call, t->store, &dual, &solution));
     if (solution.stop == KC_STOP_CALLER)
         return kc_call_stop_error(call);
+    if (solution.stop == KC_STOP_TIME && call->is_finished)
+        solution.stop = KC_STOP_CALLER;
     KC_TRY(audit_precision(call, t, &dual, &solution));
     return form->read(call, in, &dual, &solution, out);
 }

@@ -124,7 +124,14 @@ typedef struct kc_progress {
     double violation; /* largest KKT violation, NaN where there is none */
 } kc_progress;
 
-/* Asked on the caller's thread at least every 50 ms of work; non-zero: stop. */
+typedef enum kc_answer {
+    KC_GO_ON = 0,
+    KC_CANCEL = 1, /* stop without a result: KC_ERR_CANCELLED; so does any other value */
+    KC_FINISH = 2  /* stop as a time limit does, with what there is; KC_ERR_CANCELLED where that is
+                      nothing yet */
+} kc_answer;
+
+/* Asked on the caller's thread at least every 50 ms of work; returns a kc_answer. */
 typedef int kc_progress_fn(void *data, const kc_progress *progress);
 
 typedef struct kc_run {
@@ -300,7 +307,7 @@ typedef enum kc_stop {
     KC_STOP_CONVERGED = 0, /* violation < tol */
     KC_STOP_MAX_ITER = 1,
     KC_STOP_TIME = 2,     /* the call's time limit */
-    KC_STOP_CALLER = 3,   /* the cancel token or the progress callback */
+    KC_STOP_CALLER = 3,   /* the progress callback: KC_FINISH */
     KC_STOP_STALLED = 4,  /* rounding lets no step move or gain any more */
     KC_STOP_UNBOUNDED = 5 /* infinite box and the hulls meet: no hard margin exists */
 } kc_stop;
@@ -346,8 +353,8 @@ KC_API int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_c
  *
  * A fit that does not converge still gives a model: info->stop says so.  So does one that reaches
  * run->time_limit, unless a problem has no start yet (the nu types and one-class need kernel rows
- * for theirs): then KC_ERR_TIME.  One that is stopped by run->cancel or by the callback gives no
- * model, and KC_ERR_CANCELLED. */
+ * for theirs): then KC_ERR_TIME.  Likewise one that the callback answers with KC_FINISH, the error
+ * being KC_ERR_CANCELLED.  One that is cancelled gives no model, and KC_ERR_CANCELLED. */
 KC_API KC_MUST_CHECK kc_status kc_svm_fit(kc_context *ctx, const kc_run *run,
                                           const kc_svm_settings *settings, const kc_kernel *kernel,
                                           const kc_svm_data *data, kc_model **out,
