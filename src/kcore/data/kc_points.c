@@ -174,6 +174,16 @@ kc_status kc_points_check(const kc_points *points, kc_error *err)
                    kc_points_name(points), (int)points->storage);
 }
 
+kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, double value,
+                               kc_error *err)
+{
+    return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %zu is %s, must be finite",
+                   kc_points_name(points), row, col,
+                   isnan(value)  ? "NaN"
+                   : value > 0.0 ? "infinity"
+                                 : "-infinity");
+}
+
 static kc_status fail_value(const kc_points *points, size_t row, int64_t col, double value,
                             kc_dtype dtype, kc_error *err)
 {
@@ -181,11 +191,7 @@ static kc_status fail_value(const kc_points *points, size_t row, int64_t col, do
     const double most = dtype == KC_F64 ? DBL_MAX : (double)FLT_MAX; /* as in data/kc_packed.c */
 
     if (!isfinite(value))
-        return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %lld is %s, must be finite",
-                       name, row, (long long)col,
-                       isnan(value)  ? "NaN"
-                       : value > 0.0 ? "infinity"
-                                     : "-infinity");
+        return kc_points_fail_value(points, row, (size_t)col, value, err);
     return kc_fail(
         err, KC_ERR_RANGE, "%s: row %zu, column %lld is %g: %s %s; scale the data%s", name, row,
         (long long)col, value,

@@ -16,6 +16,10 @@ const char *kc_points_name(const kc_points *points);
 
 /* The error for a row whose squares have no usable sum in `dtype`: names the first value that is
  * not finite, else the largest. */
+/* The error for a value that is NaN or infinite. */
+kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, double value,
+                               kc_error *err);
+
 kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err);
 
 /* A view of the rows `rows` of a checked view, in memory of the call's arena. */

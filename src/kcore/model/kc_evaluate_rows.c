@@ -65,8 +65,7 @@ kc_status kc_given_fail(const kc_evaluation *e)
             const double value = view_at(e->given, i, column);
 
             if (!isfinite(value))
-                return kc_fail(e->call->err, KC_ERR_NONFINITE, "%s has %g at row %zu, column %zu",
-                               kc_points_name(e->given), value, i, column);
+                return kc_points_fail_value(e->given, i, column, value, e->call->err);
         }
     return KC_OK;
 }

@@ -68,12 +68,11 @@ static kc_status fail_value(kc_call *call, const copying *job)
             const double value = view_at(job->x, row, column);
 
             if (!isfinite(value))
-                return kc_fail(call->err, KC_ERR_NONFINITE, "%s has %g at row %d, column %d",
-                               kc_points_name(job->x), value, (int)row, (int)column);
+                return kc_points_fail_value(job->x, (size_t)row, (size_t)column, value, call->err);
             if (job->out->dtype == KC_F32 && !isfinite((float)value))
                 return kc_fail(call->err, KC_ERR_RANGE,
-                               "%s has %g at row %d, column %d: too large for f32",
-                               kc_points_name(job->x), value, (int)row, (int)column);
+                               "%s: row %d, column %d is %g, too large for f32",
+                               kc_points_name(job->x), (int)row, (int)column, value);
         }
     return KC_OK;
 }
