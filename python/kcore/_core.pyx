@@ -99,7 +99,15 @@ cdef class Context:
         kc_context_free(self.ptr)
 
 
-cdef Context the_context = Context()
+def _first_context():
+    """Return the context of this process; settings that cannot be are known at import."""
+    try:
+        return Context()
+    except ValueError as error:
+        raise ImportError(str(error)) from None
+
+
+cdef Context the_context = _first_context()
 
 
 def _renew_context():
@@ -128,7 +136,8 @@ def version():
 def isa_name():
     """Return the instruction set in use: ``'generic'`` or ``'avx2'``.
 
-    It is chosen once, at the first use; the environment variable ``KCORE_ISA`` forces one.
+    It is chosen once, at the first use; the environment variable ``KCORE_ISA`` forces one, and
+    importing kcore fails where that names none that there is.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-/* simd/kc_isa.h: the choice is made once per process, so each question is asked in a child. */
-#include "simd/kc_isa.h"
+/* base/kc_isa.h: the choice is made once per process, so each question is asked in a child. */
+#include "base/kc_isa.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -66,12 +66,34 @@ static void kcore_isa_takes_the_one_it_names(void)
     CHECK(is_true_under("avx2", uses, best_name()));
 }
 
-static void any_other_text_is_ignored(void)
+/* The name is in the text, beside the choices. */
+static bool is_refused(const char *name)
 {
-    static const char *const texts[] = {"", "AVX2", "generic ", " generic", "gen", "avx512", "1"};
+    kc_context *ctx = NULL;
+    kc_error err;
+
+    return kc_context_create(NULL, &ctx, &err) == KC_ERR_ARG && ctx == NULL &&
+           strstr(err.text, name) != NULL && strstr(err.text, "generic or avx2") != NULL;
+}
+
+static bool is_taken(const char *name)
+{
+    kc_context *ctx = NULL;
+    const bool is_made = kc_context_create(NULL, &ctx, NULL) == KC_OK;
+
+    kc_context_free(ctx);
+    return is_made && uses(name);
+}
+
+static void any_other_text_is_refused(void)
+{
+    static const char *const texts[] = {"AVX2", "generic ", " generic", "gen", "avx512", "1"};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        CHECK(is_true_under(texts[i], uses, best_name()));
+        CHECK(is_true_under(texts[i], is_refused, texts[i]));
+    CHECK(is_true_under("generic", is_taken, "generic"));
+    CHECK(is_true_under("", is_taken, best_name()));
+    CHECK(is_true_under(NULL, is_taken, best_name()));
 }
 
 static bool stays_generic(const char *name)
@@ -141,7 +163,7 @@ int main(void)
 {
     RUN(the_best_instruction_set_is_taken_where_nothing_is_said);
     RUN(kcore_isa_takes_the_one_it_names);
-    RUN(any_other_text_is_ignored);
+    RUN(any_other_text_is_refused);
     RUN(the_choice_is_made_once);
     RUN(threads_that_choose_at_once_choose_the_same);
     RUN(every_table_is_full);

@@ -1,6 +1,9 @@
 """What is installed beside the code: one version, the header, the marks of a typed package."""
 
+import os
 import re
+import subprocess
+import sys
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -29,3 +32,16 @@ def test_learners_and_modules_are_loaded_when_asked_for():
     assert set(kcore.__all__) <= set(dir(kcore))
     with pytest.raises(AttributeError, match="has no attribute 'Perceptrons'"):
         _ = kcore.Perceptrons
+
+
+@pytest.mark.parametrize("name", ["avx1024", "AVX2", "generic,avx2"])
+def test_an_instruction_set_that_does_not_exist_is_not_ignored(name):
+    done = subprocess.run(
+        [sys.executable, "-c", "import kcore"],
+        env={**os.environ, "KCORE_ISA": name},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    words = f"ImportError: the environment variable KCORE_ISA is '{name}', must be generic or avx2"
+    assert words in done.stderr

@@ -33,9 +33,6 @@ ANYWHERE = set(
 DOORS = {
     # Memory.
     "base/kc_alloc.c": "free posix_memalign",
-    # Sorting: some libraries take scratch memory of their own for it, or do without.
-    "data/kc_packed.c": "qsort",
-    "kernel/kc_kernel_csr.c": "qsort",
     # Threads.
     "base/kc_call.c": "pthread_self",
     "base/kc_fork.c": "pthread_atfork pthread_once",
@@ -57,7 +54,7 @@ DOORS = {
         pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
         pthread_self pthread_setname_np
         """,
-    "simd/kc_isa.c": "__cpu_indicator_init __cpu_model getenv",
+    "base/kc_isa.c": "__cpu_indicator_init __cpu_model getenv",
 }
 
 # Objects that change while the program runs, and why each is global.
@@ -65,7 +62,7 @@ MUTABLE = {
     ("base/kc_fork.c", "fork_count"): "a child of fork sees that its parent's threads are gone",
     ("base/kc_fork.c", "is_watching"): "whether pthread_atfork took the handler",
     ("base/kc_fork.c", "watch_once"): "the handler is installed once",
-    ("simd/kc_isa.c", "chosen"): "the instruction set is chosen once",
+    ("base/kc_isa.c", "chosen"): "the instruction set is chosen once",
 }
 
 ISA_CALLS = {"memcpy", "memset", "_GLOBAL_OFFSET_TABLE_"}

@@ -5,6 +5,7 @@
 
 #include "base/kc_alloc.h"
 #include "base/kc_cpu.h"
+#include "base/kc_isa.h"
 #include "base/kc_pool.h"
 #include "base/kc_status.h"
 
@@ -56,6 +57,7 @@ kc_status kc_context_create(const kc_context_config *config, kc_context **out, k
         return kc_fail(err, KC_ERR_ARG, "out is NULL");
     KC_TRY(kc_struct_read(&c, sizeof c, config, "config", err));
     KC_TRY(check_config(&c, err));
+    KC_TRY(kc_isa_check(err));
     if (!kc_fork_watch())
         return kc_fail_nomem(err);
     kc_allocator allocator = c.allocator != NULL ? *c.allocator : kc_system_allocator;

@@ -7,12 +7,12 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/kc_alloc.h"
 #include "base/kc_thread.h"
 #include "data/kc_points.h"
+#include "data/kc_sort.h"
 
 /* Sparse points with more than this share of nonzeros are faster in panels. */
 #define DENSE_SHARE 0.4
@@ -181,7 +181,7 @@ static kc_status pack_unsorted(kc_call *call, const kc_points *points, kc_packed
     int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
     int32_t *cols = out->owned[1] = kc_alloc(call->ctx, nnz, sizeof *cols);
     void *vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
-    sparse_entry *row;
+    kc_entry *row;
 
     for (size_t i = 0; i < out->n; i++)
         widest = kc_max(widest, (size_t)(kc_index_at(points->indptr, points->index_bytes, i + 1) -

@@ -4,7 +4,6 @@
  * Lanes are addressed by the column itself while all columns fit the second-level cache, else
  * through a map from the column to its place among the columns that the batch has; columns that it
  * lacks map to a place of zeros, which saves a branch per nonzero. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernel/kc_kernel_impl.h"
@@ -69,13 +68,6 @@ static lanes lay_out(const kc_packed *x, char *workspace)
     return lane;
 }
 
-static int compare_cols(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The columns that the rows i .. i + n - 1 of the block have between them, in order. */
 static void find_places(lanes *lane, const kc_block *block, size_t i, size_t n)
 {
@@ -88,17 +80,16 @@ static void find_places(lanes *lane, const kc_block *block, size_t i, size_t n)
         return;
     }
     memset(lane->place_of, 0xff, x->d * sizeof *lane->place_of); /* -1 everywhere */
-    lane->n_places = 0;
     for (size_t r = 0; r < n; r++) {
         const size_t row = kc_block_row(block, i + r);
 
         for (int64_t k = x->indptr[row]; k < x->indptr[row + 1]; k++)
-            if (lane->place_of[x->cols[k]] < 0) {
-                lane->place_of[x->cols[k]] = 0;
-                lane->cols[lane->n_places++] = x->cols[k];
-            }
+            lane->place_of[x->cols[k]] = 0;
     }
-    qsort(lane->cols, lane->n_places, sizeof *lane->cols, compare_cols);
+    lane->n_places = 0;
+    for (size_t c = 0; c < x->d; c++)
+        if (lane->place_of[c] == 0)
+            lane->cols[lane->n_places++] = (int32_t)c;
     for (size_t c = 0; c < x->d; c++)
         lane->place_of[c] = (int32_t)lane->n_places;
     for (size_t p = 0; p < lane->n_places; p++)

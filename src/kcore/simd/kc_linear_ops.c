@@ -1,7 +1,7 @@
 /* Which table of linear loops is in use: that of the instruction set chosen for everything. */
 #include "simd/kc_linear_ops.h"
 
-#include "simd/kc_isa.h"
+#include "base/kc_isa.h"
 
 const kc_linear_ops *kc_linear_ops_of(kc_dtype dtype)
 {

@@ -1,7 +1,7 @@
 /* Which table of kernel loops is in use: that of the instruction set chosen for everything. */
 #include "simd/kc_ops.h"
 
-#include "simd/kc_isa.h"
+#include "base/kc_isa.h"
 
 const kc_ops *kc_ops_of(kc_dtype dtype)
 {

@@ -87,7 +87,7 @@ typedef struct kc_ops_table {
 extern const kc_ops_table kc_ops_generic;
 extern const kc_ops_table kc_ops_avx2;
 
-/* The table of the chosen instruction set (simd/kc_isa.h). */
+/* The table of the chosen instruction set (base/kc_isa.h). */
 const kc_ops *kc_ops_of(kc_dtype dtype);
 
 #endif

@@ -1,7 +1,7 @@
 /* Which table of solver loops is in use: that of the instruction set chosen for everything. */
 #include "simd/kc_smo_ops.h"
 
-#include "simd/kc_isa.h"
+#include "base/kc_isa.h"
 
 const kc_smo_ops *kc_smo_ops_chosen(void)
 {

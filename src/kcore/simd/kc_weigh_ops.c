@@ -1,7 +1,7 @@
 /* Which table is in use: that of the instruction set chosen for everything. */
 #include "simd/kc_weigh_ops.h"
 
-#include "simd/kc_isa.h"
+#include "base/kc_isa.h"
 
 kc_weigh_fn *kc_weigh_of(kc_dtype dtype)
 {

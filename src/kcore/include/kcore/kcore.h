@@ -37,7 +37,8 @@ extern "C" {
 KC_API const char *kc_version(void);
 
 /* The instruction set in use: "generic" or "avx2".  Chosen once, at the first use; the environment
- * variable KCORE_ISA forces one. */
+ * variable KCORE_ISA forces one; kc_context_create refuses a name that is not one of these, or that
+ * the CPU does not have. */
 KC_API const char *kc_isa_name(void);
 
 /* ---- Status and errors -------------------------------------------------------------------- */
@@ -249,7 +250,7 @@ typedef struct kc_svm_settings {
     int32_t type;       /* kc_svm_type */
     int32_t multiclass; /* kc_multiclass */
     int32_t precision;  /* kc_precision */
-    int32_t shrinking;  /* 0 or 1 */
+    int32_t shrinking;  /* 0 or 1: of no effect, see kc_setting.help */
     double C, nu, epsilon, tol;
     int64_t cache_bytes; /* of kernel rows; 0: chosen from the memory available */
     int64_t max_iter;    /* pair steps of one problem; 0: max(10^7, 100 n) */
