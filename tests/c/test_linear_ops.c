@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kc_isa.h"
 #include "base/kc_rng.h"
 #include "kc_test.h"
 #include "ref_points.h"
-#include "base/kc_isa.h"
 
 #define MAX_D ((size_t)70)
 #define N_ROWS ((size_t)40)

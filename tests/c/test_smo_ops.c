@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "base/kc_isa.h"
 #include "base/kc_rng.h"
 #include "kc_test.h"
-#include "base/kc_isa.h"
 
 #define MAX_N 200
 #define N_ROWS 20

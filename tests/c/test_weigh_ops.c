@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/kc_isa.h"
 #include "base/kc_rng.h"
 #include "kc_test.h"
-#include "base/kc_isa.h"
 
 #define MAX_N 70
 #define MAX_COEFS 11
