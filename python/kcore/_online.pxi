@@ -314,7 +314,7 @@ cdef object run_online(
     s.n_passes = len(eta)
     run.time_limit = time_limit
     if callback is not None:
-        listener = Listener(callback)
+        listener = Listener(callback, True)
         run.on_progress = tell_progress
         run.progress_data = <void *>listener
     mistakes = empty(s.n_passes, INT64)

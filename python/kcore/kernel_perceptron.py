@@ -91,7 +91,7 @@ class Active(Fitted):
         self.mistakes: Any = np.empty(0, np.int64)  # arrays, or numbers after a single sample
         self.criterion: Any = np.empty(0)
         self.is_converged = False
-        self.is_out_of_time = False
+        self.stop: str | None = None  # what ended the last call before its time
         self.bound: float | None = None
         self.rows: CacheReport | None = None
         self.vectors: Points | None = None  # of a Python function as a kernel
@@ -110,7 +110,7 @@ class Active(Fitted):
         self.mistakes, self.criterion = report["mistakes"], report["criterion"]
         self.n_passes = n_passes + len(self.mistakes)
         self.is_converged = report["is_converged"]
-        self.is_out_of_time = report["is_out_of_time"]
+        self.stop = report["stop"]
         self.cache.clear()
 
     def support_vectors(self) -> Points | None:
@@ -210,10 +210,11 @@ default='rbf'
     n_jobs : int or None, default=None
         Threads; -1 for all usable CPUs. Results do not depend on it.
     time_limit : float or None, default=None
-        Seconds after which learning ends with what it has.
+        Seconds after which learning ends with what it has, and a warning.
     callback : callable or None, default=None
-        Called with a `Progress` at least every 50 ms; an exception stops the call. It may predict,
-        but not learn.
+        Called with a `Progress` about every 20 ms. Where it returns True, learning ends with what
+        it has, and a warning; an exception ends the call and leaves the estimator as it was. It may
+        predict, but not learn.
 
     Attributes
     ----------
@@ -409,7 +410,7 @@ default='rbf'
         elif points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
             state = copy.deepcopy(state)
         self._learn(state, points, codes, weights)
-        if state.is_out_of_time:
+        if state.stop is not None:
             self._warn(state, 1)
         state.seen = classes
         self._fitted = state
@@ -477,7 +478,14 @@ default='rbf'
         """Call the core."""
         rule = self._choice("rule", RULES)
         told = self.callback
-        callback = None if told is None else lambda *values: told(Progress(*values))
+        answer: Any = None
+
+        def tell(*values: Any) -> Any:
+            nonlocal answer
+            assert told is not None
+            answer = told(Progress(*values))
+            return answer
+
         margin, limit = self._real("margin"), self._limit()
         common = (points, codes, len(state.classes), weights, first)
         end = time.perf_counter() + limit
@@ -485,12 +493,13 @@ default='rbf'
             raise ValueError("budget takes rule='single', got rule='batch'")
         if self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE):
             report = state.learner.learn(
-                *common, bool(self.shuffle), margin, eta, self._n_threads(), limit, callback
-            )
+                *common, bool(self.shuffle), margin, eta, self._n_threads(), limit,
+                None if told is None else tell,
+            )  # fmt: skip
         else:
             report = state.learner.fit(
                 *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
-                self._cache_bytes(), self._n_threads(), limit, callback,
+                self._cache_bytes(), self._n_threads(), limit, None if told is None else tell,
             )  # fmt: skip
             state.rows = CacheReport(
                 report["rows_computed"],
@@ -499,8 +508,12 @@ default='rbf'
                 report["cache_bytes_allowed"],
                 report["cache_bytes_used"],
             )
-        is_late = limit > 0 and time.perf_counter() >= end
-        report["is_out_of_time"] = is_late and not report["is_converged"]
+        report["stop"] = None
+        if not report["is_converged"]:
+            if isinstance(answer, bool | np.bool_) and answer:
+                report["stop"] = "callback"
+            elif limit > 0 and time.perf_counter() >= end:
+                report["stop"] = "time_limit"
         return report
 
     # ---- The learner
@@ -604,11 +617,13 @@ default='rbf'
     def _warn(self, state: Active, n_asked: int) -> None:
         """Say so where a call of `n_asked` passes ended other than without a mistake."""
         last = int(state.mistakes[-1]) if len(state.mistakes) else 0
-        if state.is_out_of_time:
-            text = f"reached time_limit={self.time_limit} in pass {len(state.mistakes) + 1}"
+        if state.stop is not None:
+            is_late = state.stop == "time_limit"
+            text = f"reached time_limit={self.time_limit}" if is_late else "was ended"
+            text += f" in pass {len(state.mistakes) + 1}"
             if len(state.mistakes):
                 text += f"; the last whole one made {last} mistakes"
-            text += ". Raise time_limit."
+            text += ". Raise time_limit." if is_late else ". The callback returned True."
         elif not state.is_converged:
             text = (
                 f"ended after max_iter={n_asked} passes without separating the classes: the last "

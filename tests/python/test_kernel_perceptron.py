@@ -855,7 +855,9 @@ def test_a_time_limit_ends_a_fit_with_what_it_has(rule, hard):
 @pytest.mark.parametrize("budget", [None, 300])
 def test_a_time_limit_ends_partial_fit_with_what_it_has(budget, hard):
     X, y = hard
-    model = KernelPerceptron(gamma=0.01, budget=budget, strategy="projection", time_limit=0.1)
+    model = KernelPerceptron(
+        gamma=0.01, margin=1e3, budget=budget, strategy="projection", time_limit=0.1
+    )
     start = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"reached time_limit=0.1 in pass 1\. Raise"):
         model.partial_fit(X, y, classes=[0, 1])
@@ -873,6 +875,29 @@ def test_a_callback_is_told_how_far_it_has_come(hard):
     assert len(seen) >= 4
     assert [one.seconds for one in seen] == sorted(one.seconds for one in seen)
     assert seen[-1].n_iter > 0
+
+
+def test_a_callback_that_returns_true_ends_learning_with_what_it_has(hard):
+    X, y = hard
+    words = "was ended in pass .*The callback returned True"
+    seen = []
+
+    def enough(progress):
+        seen.append(progress)
+        return progress.n_iter >= 2
+
+    model = KernelPerceptron(**HARD, callback=enough)
+    with pytest.warns(ConvergenceWarning, match=words):
+        model.fit(X[:1000], y[:1000])
+    assert seen[-1].n_iter == model.n_iter_ >= 2
+    assert not any(one.n_iter >= 2 for one in seen[:-1])
+    online = KernelPerceptron(
+        gamma=0.01, margin=1e3, budget=300, strategy="projection",
+        callback=lambda progress: np.bool_(True),
+    )  # fmt: skip
+    with pytest.warns(ConvergenceWarning, match=words):
+        online.partial_fit(X, y, classes=[0, 1])
+    assert 0 < online.support_.max() < 15_000
 
 
 class EnoughError(Exception):
@@ -958,8 +983,7 @@ def test_a_callback_may_predict_but_not_learn(hard):
         if not seen:
             seen.append(model.decision_function(X[:5]))
 
-    with pytest.warns(ConvergenceWarning, match="time_limit"):
-        model.set_params(callback=look, time_limit=0.2).partial_fit(X, y)
+    model.set_params(callback=look).partial_fit(X, y)
     assert_same_bits(seen[0], expected)
 
 
