@@ -1,8 +1,10 @@
 """Kernel perceptrons against their definition, written out in NumPy; online, and under a budget."""
 
 import copy
+import os
 import pickle
 import resource
+import signal
 import threading
 import time
 import warnings
@@ -381,6 +383,25 @@ def test_one_pass_of_fit_is_partial_fit_of_the_samples_in_any_parts(
     np.testing.assert_array_equal(spread(online, len(y)), spread(whole, len(y)))
     assert_same_bits(online.intercept_, whole.intercept_)
     assert_same_bits(online.decision_function(X), whole.decision_function(X))
+
+
+@given(data=whole_numbers(), multi_class=st.sampled_from(["ovr", "direct"]), cut=st.integers(1, 23))
+def test_partial_fit_by_the_batch_rule_is_a_step_for_the_samples_of_a_call(data, multi_class, cut):
+    X, y = data
+    parts = [
+        Definition((X @ X.T + 1.0) ** 2, signs) for signs in signs_of(y, y.max() + 1, multi_class)
+    ]
+    model = KernelPerceptron("poly", degree=2, gamma=1.0, coef0=1.0, rule="batch")
+    model.set_params(multi_class=multi_class)
+    for rows in (slice(0, cut), slice(cut, None)):
+        if len(X[rows]) == 0:
+            continue
+        model.partial_fit(X[rows], y[rows], classes=np.unique(y))
+        for part in parts:
+            part.w = np.zeros(len(y))
+            part.w[rows] = 1.0
+            part.batch_pass(0, 0.0)
+    np.testing.assert_array_equal(spread(model, len(y)), np.concatenate([part.a for part in parts]))
 
 
 @pytest.mark.parametrize("limits", [{}, *({"budget": 20, "strategy": s} for s in STRATEGIES)])
@@ -1008,6 +1029,26 @@ def test_threads_that_predict_see_a_learner_between_two_samples(rng):
             reader.result()
     alone = KernelPerceptron(RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
     assert_same_bits(alone.partial_fit(X, y).dual_coef_, model.dual_coef_)
+
+
+def test_a_forked_child_learns_on_its_own(rng):
+    X, y = blobs(rng, 4000, d=30)
+    model = KernelPerceptron(RBF(0.05), n_jobs=2).partial_fit(X[:2000], y[:2000], classes=[0, 1])
+    before = model.decision_function(X[:50])
+    expected = copy.deepcopy(model).partial_fit(X[2000:], y[2000:]).decision_function(X[:50])
+    with warnings.catch_warnings():  # Python 3.12 warns of fork beside threads: that is the test.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(30)  # a child that hangs dies of it
+            model.partial_fit(X[2000:], y[2000:])
+            status = 0 if (model.decision_function(X[:50]) == expected).all() else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert_same_bits(model.decision_function(X[:50]), before)
 
 
 # ---- Labels, names, words
