@@ -26,6 +26,57 @@ class Samples(NamedTuple):
     weights: NDArray[np.float64] | None
 
 
+class _Buffer:
+    """Room for the numbers of histories that share their beginning."""
+
+    def __init__(self, numbers: NDArray[Any], n_used: int) -> None:
+        self.numbers = numbers
+        self.n_used = n_used
+
+
+class History:
+    """Numbers that never change, and can be followed by more.
+
+    A longer history is written behind the shorter one, in the same memory, unless another one was
+    before it: a history that grows one by one takes constant time for each.
+
+    Parameters
+    ----------
+    numbers : ndarray
+        The first ones.
+    """
+
+    def __init__(self, numbers: NDArray[Any]) -> None:
+        self._buffer = _Buffer(numbers, len(numbers))
+        self._n = len(numbers)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __reduce__(self) -> tuple[type[History], tuple[NDArray[Any]]]:
+        return History, (self.numbers.copy(),)
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """All of them, to be read only."""
+        return self._buffer.numbers[: self._n]
+
+    def then(self, *parts: NDArray[Any]) -> History:
+        """Return this history followed by `parts`."""
+        n = self._n + sum(map(len, parts))
+        longer = History(self.numbers)
+        longer._buffer = self._buffer
+        if self._buffer.n_used > self._n or n > len(self._buffer.numbers):
+            longer._buffer = _Buffer(np.empty(2 * n, self.numbers.dtype), self._n)
+            longer._buffer.numbers[: self._n] = self.numbers
+        begin = self._n
+        for part in parts:
+            longer._buffer.numbers[begin : begin + len(part)] = part
+            begin += len(part)
+        longer._buffer.n_used = longer._n = n
+        return longer
+
+
 class Turn(NamedTuple):
     """What one call of the core tells of one problem: by passes, and of each update."""
 
@@ -104,8 +155,8 @@ class Line(Fitted):
         self.classes = classes
         self.states = states
         self.traits = traits
-        self.mistakes = [np.empty(0, np.int64) for _ in states]
-        self.criterion = [np.empty(0) for _ in states]
+        self.mistakes = [History(np.empty(0, np.int64)) for _ in states]
+        self.criterion = [History(np.empty(0)) for _ in states]
         self.votes: list[list[Votes]] = [[] for _ in states] if votes is None else list(votes)
         self.bound: float | None = None
         self.is_out_of_time = False
@@ -130,12 +181,18 @@ class Line(Fitted):
         """Passes, the most of any problem."""
         return max(map(len, self.mistakes))
 
+    def go_on(self, start: Line) -> None:
+        """Take over the history of `start`; problems that ended before others made no mistakes."""
+        n = start.n_passes
+        self.mistakes = [m.then(np.zeros(n - len(m), np.int64)) for m in start.mistakes]
+        self.criterion = [c.then(np.zeros(n - len(c))) for c in start.criterion]
+
     def add(self, turns: list[list[Turn]], points: Points, n_before: list[int]) -> None:
         """Add to the history of each problem its turns on `points`, after step `n_before`."""
         for k, of_one in enumerate(turns):
             mistakes, criterion, logs = zip(*of_one, strict=True)
-            self.mistakes[k] = np.concatenate([self.mistakes[k], *mistakes])
-            self.criterion[k] = np.concatenate([self.criterion[k], *criterion])
+            self.mistakes[k] = self.mistakes[k].then(*mistakes)
+            self.criterion[k] = self.criterion[k].then(*criterion)
             if self.is_voted:
                 votes = votes_of(points, logs, n_before[k], self.states[k].n_steps)
                 self.votes[k] = [*self.votes[k], votes]
@@ -162,11 +219,11 @@ class Line(Fitted):
         return np.concatenate(weights), np.concatenate(intercepts)
 
 
-def sum_ragged(rows: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    """Return the sum of rows of different lengths, entry by entry."""
+def sum_ragged(rows: list[History], dtype: type) -> NDArray[Any]:
+    """Return the sum of histories of different lengths, entry by entry."""
     total: NDArray[Any] = np.zeros(max(map(len, rows)), dtype)
     for row in rows:
-        total[: len(row)] += row
+        total[: len(row)] += row.numbers
     return total
 
 

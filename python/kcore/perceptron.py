@@ -266,8 +266,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         weights = self._weights(labels, codes, sample_weight)
         n_done = 0
         if start is not None:
-            line.mistakes = [m.copy() for m in start.mistakes]
-            line.criterion = [c.copy() for c in start.criterion]
+            line.go_on(start)
             n_done = line.n_passes
         self._learn(line, Samples(points, codes, len(labels), weights), n_done, 1)
         if line.is_out_of_time:
@@ -399,7 +398,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         )
 
     def _warn(self, line: Line) -> None:
-        last = sum(int(m[-1]) for m in line.mistakes if len(m))
+        last = sum(int(m.numbers[-1]) for m in line.mistakes if len(m))
         if line.is_out_of_time:
             text = f"reached time_limit={self.time_limit} in pass {line.n_passes + 1}"
             if line.n_passes:

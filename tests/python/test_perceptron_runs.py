@@ -7,6 +7,7 @@ import signal
 import statistics
 import threading
 import time
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -106,6 +107,44 @@ def test_weights_count_in_partial_fits_too(data):
     params = {"class_weight": {1: 4}, "max_iter": 1}
     part = Perceptron(**params).partial_fit(X, y, [0, 1, 2], sample_weight=weights)
     assert_same_model(part, fit(X, y, weights, **params), X)
+
+
+def test_a_problem_that_ended_before_others_has_no_mistakes_until_it_goes_on(rng):
+    X = rng.integers(-4, 5, (N, 2)).astype(float)
+    y = np.digitize(X[:, 0], [-1.5, 1.5])  # only the first and last class can be separated
+    model = fit(X, y, max_iter=40)
+    before = model.mistakes_
+    flipped = np.where(y == 0, 2, y)
+    model.partial_fit(X, flipped)
+    assert model.n_iter_ == 41
+    assert model.mistakes_[:40].tolist() == before.tolist()
+    assert model.mistakes_[40] > before[-1]
+
+
+def test_histories_that_part_do_not_meet(data):
+    X, y = data
+    start = fit(X, y, max_iter=2)
+    one, other = copy.deepcopy(start), copy.deepcopy(start)
+    expected = fit(X, y, max_iter=4).mistakes_.tolist()
+    one.partial_fit(X, y)
+    other.partial_fit(X[:9], y[:9])
+    one.partial_fit(X, y)
+    assert one.mistakes_.tolist() == expected
+    assert start.mistakes_.tolist() == expected[:2]
+    assert other.mistakes_[:2].tolist() == expected[:2]
+    assert other.mistakes_[2] < expected[2]
+
+
+def test_a_long_history_is_not_copied_for_every_call():
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
+    model = fit(X, y, max_iter=200_000).partial_fit(X, y)
+    tracemalloc.start()
+    for _ in range(10):
+        model.partial_fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.n_iter_ == 200_011
+    assert model.mistakes_.nbytes > 1_000_000 > 10 * peak
 
 
 def test_partial_fit_changes_no_copy(data):
