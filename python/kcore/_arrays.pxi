@@ -1,5 +1,6 @@
 # Arrays that Python code hands over, their variance, and labels: part of _core.pyx, included there.
 
+from libc.stdint cimport int8_t
 from libc.string cimport memcmp
 
 cdef object INT32 = np.dtype(np.int32)
@@ -203,6 +204,53 @@ cdef int64_t find_labels(
     const char *labels, int64_t stride, size_t n_bytes, int64_t n, int64_t *first, int32_t *codes,
 ) noexcept nogil:
     """Number labels in order of appearance; more than MOST_LABELS where there are too many."""
+    if n_bytes == 1:
+        return find_words(<const int8_t *>labels, stride, n, first, codes)
+    if n_bytes == 4:
+        return find_words(<const int32_t *>labels, stride, n, first, codes)
+    if n_bytes == 8:
+        return find_words(<const int64_t *>labels, stride, n, first, codes)
+    return find_strings(labels, stride, n_bytes, n, first, codes)
+
+
+ctypedef fused word_t:
+    int8_t
+    int32_t
+    int64_t
+
+
+cdef int64_t find_words(
+    const word_t *labels, int64_t stride, int64_t n, int64_t *first, int32_t *codes,
+) noexcept nogil:
+    """Find labels of the common sizes; two of them without a branch that depends on their order."""
+    cdef word_t words[MOST_LABELS]
+    cdef word_t word
+    cdef int64_t i, n_found = 0
+    cdef int32_t k
+    words[0] = words[1] = 0
+    for i in range(n):
+        memcpy(&word, <const char *>labels + i * stride, sizeof(word_t))
+        if n_found > 1 and (word == words[0]) | (word == words[1]):
+            codes[i] = word == words[1]
+            continue
+        for k in range(<int32_t>n_found):
+            if words[k] == word:
+                break
+        else:
+            k = <int32_t>n_found
+            if n_found == MOST_LABELS:
+                return MOST_LABELS + 1
+            words[k] = word
+            first[n_found] = i
+            n_found += 1
+        codes[i] = k
+    return n_found
+
+
+cdef int64_t find_strings(
+    const char *labels, int64_t stride, size_t n_bytes, int64_t n, int64_t *first, int32_t *codes,
+) noexcept nogil:
+    """Find labels of any number of bytes."""
     cdef int64_t i, n_found = 0
     cdef int32_t k = 0
     for i in range(n):
