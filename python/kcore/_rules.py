@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class RuleEstimator(Estimator):
         if isinstance(eta, str):
             eta = self._choice("eta", SCHEDULES)
         if callable(eta):
-            steps = np.array([float(eta(k)) for k in range(first, first + n_passes)])
+            steps = np.array([_step(eta, k) for k in range(first, first + n_passes)])
         else:
             steps = np.full(n_passes, self._real("eta"))
         is_valid = (steps > 0) & (steps < math.inf)
@@ -103,6 +104,13 @@ class RuleEstimator(Estimator):
         if self.class_weight is not None:
             weights = class_weights(self.class_weight, classes, codes, weights)
         return weights
+
+
+def _step(eta: Callable[[int], float], k: int) -> float:
+    step = eta(k)
+    if isinstance(step, bool | np.bool_) or not isinstance(step, Real):
+        raise TypeError(f"eta({k}) must be a number, got {step!r}")
+    return float(step)
 
 
 # ---- The labels of partial_fit

@@ -299,10 +299,14 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                         f"{name} is {value!r}, but was {start.traits[name]!r} when the weights to "
                         "go on from were learnt"
                     )
-            return Line(shape, names, classes, start.copy_states(), traits, start.votes)
+            states = start.copy_states()
+            if self.shuffle and (states[0].random == 1).all():  # for the first time
+                for state, seed in zip(states, self._seeds(len(states)), strict=True):
+                    state.random[:] = seed
+            return Line(shape, names, classes, states, traits, start.votes)
         n_outputs = len(classes) if is_direct else 1
         n_states = 1 if is_direct or len(classes) == 2 else len(classes)
-        # Without shuffling the generator is not asked, but may not be all zeros.
+        # Without shuffling the generator is not asked, but may not be all zeros: ones mark that.
         seeds = self._seeds(n_states) if self.shuffle else np.ones((n_states, 4), np.uint64)
 
         def zeros(are_wanted: bool) -> tuple[Any, Any]:

@@ -185,6 +185,17 @@ def test_a_warm_start_begins_its_schedule_anew(data):
     assert steps == [0, 1, 0, 1]
 
 
+def test_an_order_that_is_shuffled_later_has_its_seed(data):
+    X, y = data
+    params = {"margin": 1e9, "average": True, "max_iter": 1, "warm_start": True}
+    models = []
+    for seed in (1, 2, 1):
+        model = fit(X, y, **params)
+        models.append(again(model.set_params(shuffle=True, random_state=seed), X, y))
+    assert_same_model(models[0], models[2], X)
+    assert (models[0].coef_ != models[1].coef_).any()
+
+
 def test_what_cannot_go_on_is_refused(data):
     X, y = data
     model = Perceptron(warm_start=True, max_iter=1)
@@ -348,6 +359,7 @@ def test_ctrl_c_stops_a_fit_and_leaves_the_estimator_as_it_was(kind, endless):
         ({"eta": np.nan}, ValueError, "eta(0) is nan, must be finite and > 0"),
         ({"eta": None}, TypeError, "eta must be a number, got None"),
         ({"eta": lambda k: 2.0 - k}, ValueError, "eta(2) is 0, must be finite and > 0"),
+        ({"eta": lambda k: None}, TypeError, "eta(0) must be a number, got None"),
         ({"margin": -1.0}, ValueError, "margin is -1, must be finite and >= 0"),
         ({"margin": np.inf}, ValueError, "margin is inf, must be finite and >= 0"),
         ({"margin": "1"}, TypeError, "margin must be a number, got '1'"),
