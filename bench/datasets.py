@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg
+from scipy.sparse import linalg
 
 
 def data_folder(argument: str | None = None) -> Path | None:
@@ -115,7 +115,7 @@ def scaling(X: Any, scale: str) -> Any:
     if scale == "bytes":
         return lambda A: A / 255
     if scale == "rows":  # of length 1
-        return lambda A: sp.diags_array(1 / sp.linalg.norm(A, axis=1)).tocsr() @ A
+        return lambda A: sp.diags_array(1 / linalg.norm(A, axis=1)).tocsr() @ A
     if scale == "minmax":
         low, high = X.min(axis=0), X.max(axis=0)
         return lambda A: 2 * (A - low) / np.where(high > low, high - low, 1) - 1
