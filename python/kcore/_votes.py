@@ -7,21 +7,23 @@ the k-th vector on a sample is a running sum of s_k (x_k.x + 1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._validate import CSR, Points
+from kcore.kernels import Linear
 
-_CHUNK = 1 << 22  # values that are held at once
+_CHUNK = 1 << 22  # products that are held at once
+_BLOCK = 1 << 17  # values of vectors: they stay in the cache
 
 
 class Votes(NamedTuple):
     """The updates of one problem on one set of samples, for predictions by vote."""
 
-    samples: Points  # those with an update
+    samples: Points  # those with an update, in float64
     place: NDArray[np.intp]  # of the sample of each update, among them
     raised: NDArray[np.int32]
     lowered: NDArray[np.int32]
@@ -38,7 +40,7 @@ def votes_of(
     used, place = np.unique(log["sample"], return_inverse=True)
     times = np.concatenate([log["at"], [n_steps + 1]])
     return Votes(
-        _take(points, used),
+        _take(points, used, np.float64),
         place,
         log["raised"].copy(),
         log["lowered"].copy(),
@@ -48,13 +50,14 @@ def votes_of(
     )
 
 
-def _take(points: Points, rows: NDArray[np.intp]) -> Points:
+def _take(points: Points, rows: NDArray[np.intp], dtype: type | None = None) -> Points:
     if not isinstance(points, CSR):
-        return np.ascontiguousarray(points[rows])
+        return np.ascontiguousarray(points[rows], dtype=dtype)
     from scipy.sparse import csr_array
 
     taken = csr_array((points.data, points.indices, points.indptr), shape=points.shape)[rows]
-    return CSR(taken.data, taken.indices, taken.indptr, taken.shape)
+    data = taken.data if dtype is None else taken.data.astype(dtype, copy=False)
+    return CSR(data, taken.indices, taken.indptr, taken.shape)
 
 
 def vote(
@@ -74,52 +77,52 @@ def _vote_one(
 ) -> NDArray[np.float64]:
     n = points.shape[0]
     total = np.zeros((n, n_outputs))
+    linear = Linear()._compile()
     most = max((len(part.step) for part in parts), default=1)
     step = max(1, _CHUNK // max(1, most * n_outputs))
     for begin in range(0, n, step):
         rows = np.arange(begin, min(n, begin + step))
         chunk = _take(points, rows)
         value = np.zeros((len(rows), n_outputs))  # of the vector at hand
+        at_once = max(1, _BLOCK // (len(rows) * n_outputs))
         for part in parts:
-            total[rows] += part.first * _ballot(value[:, None, :])[:, 0]
+            total[rows] += _count(value[:, None, :], np.array([part.first]))
             if len(part.step) == 0:
                 continue
-            product = _products(chunk, part.samples, n_threads)[:, part.place]
-            product += float(has_intercept)
-            change = np.zeros((len(rows), len(part.step), n_outputs))
-            order = np.arange(len(part.step))
-            change[:, order, part.raised] = product * part.step
-            down = part.lowered >= 0
-            change[:, order[down], part.lowered[down]] -= (product * part.step)[:, down]
-            values = value[:, None, :] + np.cumsum(change, axis=1)
-            total[rows] += np.einsum("iko,k->io", _ballot(values), part.survived)
-            value = values[:, -1]
+            gram = _core.gram(linear, chunk, part.samples, None, n_threads)
+            product = gram.astype(np.float64, copy=False) + float(has_intercept)
+            for k in range(0, len(part.step), at_once):
+                some = slice(k, k + at_once)
+                values = _values_after(value, product, part, some)
+                total[rows] += _count(values, part.survived[some])
+                value = values[:, -1]
     return total
 
 
-def _ballot(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how a vector votes: the sign of one output, a one for the largest of several."""
-    if values.shape[2] == 1:
-        return np.where(values > 0, 1.0, -1.0)
-    ballot: NDArray[np.float64] = np.eye(values.shape[2])[values.argmax(axis=2)]
-    return ballot
+def _values_after(
+    value: NDArray[np.float64], product: NDArray[np.float64], part: Votes, some: slice
+) -> NDArray[np.float64]:
+    """Return the values (sample, update, output) of the vectors that some updates make."""
+    change = product[:, part.place[some]] * part.step[some]
+    n, n_updates = change.shape
+    if value.shape[1] == 1:
+        return (value + np.cumsum(change, axis=1))[:, :, None]
+    raised, lowered = part.raised[some], part.lowered[some]
+    order = np.arange(n_updates)
+    changes = np.zeros((n, n_updates, value.shape[1]))
+    changes[:, order, raised] = change
+    changes[:, order, lowered] -= change
+    values: NDArray[np.float64] = value[:, None, :] + np.cumsum(changes, axis=1)
+    return values
 
 
-def _products(x: Points, z: Points, n_threads: int) -> NDArray[np.float64]:
-    """Return x_i.z_j in float64; of sparse samples z, only some are written out at once."""
-    n, d = z.shape
-    if not isinstance(z, CSR):
-        return _decide(x, z, n_threads)
-    from scipy.sparse import csr_array
-
-    matrix = csr_array((z.data, z.indices, z.indptr), shape=z.shape)
-    step = max(1, _CHUNK // d)
-    parts = [_decide(x, matrix[k : k + step].toarray(), n_threads) for k in range(0, n, step)]
-    return np.concatenate(parts, axis=1)
-
-
-def _decide(x: Points, z: NDArray[Any], n_threads: int) -> NDArray[np.float64]:
-    weights = np.ascontiguousarray(z, dtype=np.float64)
-    zeros = np.zeros(len(weights))
-    products: NDArray[np.float64] = _core.linear_decision(x, weights, zeros, n_threads)
-    return products
+def _count(values: NDArray[np.float64], survived: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the votes of vectors: for and against one output, or for the largest of several."""
+    n_outputs = values.shape[2]
+    if n_outputs == 1:
+        won = (values[:, :, 0] > 0).astype(np.float64) @ survived
+        votes: NDArray[np.float64] = 2 * won - survived.sum()
+        return votes[:, None]
+    best = values.argmax(axis=2)
+    columns = [(best == k).astype(np.float64) @ survived for k in range(n_outputs)]
+    return np.column_stack(columns)
