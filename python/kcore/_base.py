@@ -365,9 +365,19 @@ def _as_numbers(X: Any) -> Any:
 
 
 def check_finite(points: Points) -> None:
-    """Refuse NaN and infinity where the core will not come to it: before errors of shape."""
-    if not np.isfinite(points.data if isinstance(points, CSR) else points).all():
-        raise ValueError("X contains NaN or infinity")
+    """Refuse NaN and infinity, with their place, where the core will not come to it."""
+    values = points.data if isinstance(points, CSR) else points
+    is_finite = np.isfinite(values)
+    if is_finite.all():
+        return
+    place = np.unravel_index(int(is_finite.argmin()), values.shape)
+    if isinstance(points, CSR):
+        row = int(np.searchsorted(points.indptr, place[0], side="right")) - 1
+        column = int(points.indices[place[0]])
+    else:
+        row, column = map(int, place)
+    what = "NaN" if np.isnan(values[place]) else "infinity"
+    raise ValueError(f"X: row {row}, column {column} is {what}, must be finite")
 
 
 def feature_names(X: Any) -> NDArray[np.object_] | None:

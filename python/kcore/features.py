@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import exceptions
-from kcore._base import Estimator, Fitted, as_samples, feature_names
-from kcore._validate import CSR, Points
+from kcore._base import Estimator, Fitted, as_samples, check_finite, feature_names
+from kcore._validate import CSR
 
 if TYPE_CHECKING or not exceptions.has_sklearn():
 
@@ -126,7 +126,7 @@ class PolynomialMap(TransformerMixin, Estimator):
         self
         """
         points = as_samples(X)
-        _refuse_non_finite(points)
+        check_finite(points)
         degree = self._integer("degree")
         if degree < 1:
             raise ValueError(f"degree must be at least 1, got {degree}")
@@ -161,7 +161,7 @@ class PolynomialMap(TransformerMixin, Estimator):
         """
         state: _Monomials = self._state("transform")
         points = self._points_to_predict(X, state)
-        _refuse_non_finite(points)
+        check_finite(points)
         if isinstance(points, CSR):
             return _multiply_sparse(points, state)
         out = np.empty((points.shape[0], state.n_columns), dtype=points.dtype)
@@ -255,21 +255,6 @@ class Quadratic(PolynomialMap):
 
     def __init__(self, *, include_bias: bool = True) -> None:
         super().__init__(2, include_bias=include_bias)
-
-
-def _refuse_non_finite(points: Points) -> None:
-    values = points.data if isinstance(points, CSR) else points
-    is_finite = np.isfinite(values)
-    if is_finite.all():
-        return
-    place = np.unravel_index(int(is_finite.argmin()), values.shape)
-    if isinstance(points, CSR):
-        row = int(np.searchsorted(points.indptr, place[0], side="right")) - 1
-        column = int(points.indices[place[0]])
-    else:
-        row, column = map(int, place)
-    what = "NaN" if np.isnan(values[place]) else "infinity"
-    raise ValueError(f"X: row {row}, column {column} is {what}, must be finite")
 
 
 def _name(powers: NDArray[np.intp], names: NDArray[np.object_]) -> str:

@@ -25,7 +25,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
-from kcore._base import ClassifierMixin, as_labels, as_samples, feature_names, fitted
+from kcore._base import (
+    ClassifierMixin,
+    as_labels,
+    as_samples,
+    check_finite,
+    feature_names,
+    fitted,
+)
 from kcore._linear import Line, Listener, Samples, Turn, bound_of, sum_ragged
 from kcore._report import Progress
 from kcore._rules import (
@@ -504,6 +511,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         line: Line = self._state("decision_function")
         points = self._points_to_predict(X, line)
         if line.is_voted:
+            check_finite(points)  # by place, before they are cut into parts
             values = vote(
                 line.votes, points, line.n_outputs, line.traits["fit_intercept"], self._n_threads()
             )

@@ -394,9 +394,10 @@ def test_samples_are_finite(value, form, data):
     X[7, 2] = value
     with pytest.raises(ValueError, match=r"X.*row 7.*column 2"):
         Perceptron().fit(form(X), y)
-    model = fit(data[0][:5], y[:5], max_iter=1)
-    with pytest.raises(ValueError, match=r"X.*row 7.*column 2"):
-        model.decision_function(form(X))
+    for kind in ("last", "voted", "direct voted"):
+        model = fit(data[0][:5], y[:5], max_iter=1, **KINDS[kind])
+        with pytest.raises(ValueError, match=r"X.*row 7.*column 2"):
+            model.decision_function(form(X))
 
 
 def test_labels_and_weights_are_refused_with_their_place(data):
