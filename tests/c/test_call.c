@@ -396,6 +396,39 @@ static void without_memory_a_call_does_not_begin(void)
     end_context(ctx, &fault);
 }
 
+static int count_polls(void *data, const kc_progress *progress)
+{
+    *(int64_t *)data = progress->n_iter;
+    return progress->n_iter == 7;
+}
+
+static void a_branch_stops_with_the_whole_and_tells_it_how_far_it_is(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(&fault);
+    int64_t told = 0;
+    kc_run run = {.struct_size = sizeof run, .on_progress = count_polls, .progress_data = &told};
+    kc_call call, branch = {0};
+    kc_error err = {0};
+
+    kc_call_join(&branch); /* never begun */
+    REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
+    REQUIRE(kc_call_branch(&branch, &call, &err) == KC_OK);
+    CHECK(branch.n_threads == 1 && branch.arena != call.arena);
+    CHECK(kc_call_take(&branch, 100, 8) != NULL);
+    CHECK(kc_call_poll(&branch) == KC_OK);
+    branch.progress.n_iter = 7;
+    usleep(30000);
+    CHECK(kc_call_poll(&branch) == KC_ERR_CANCELLED);
+    CHECK(told == 7);
+    CHECK(kc_call_stopped(&branch) && kc_call_stopped(&call));
+    CHECK(kc_call_stop_error(&branch) == KC_ERR_CANCELLED);
+    CHECK(strstr(err.text, "progress callback") != NULL);
+    kc_call_join(&branch);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    end_context(ctx, &fault);
+}
+
 int main(void)
 {
     RUN(a_call_without_a_run_takes_the_defaults);
@@ -413,5 +446,6 @@ int main(void)
     RUN(calls_at_the_same_time_have_memory_of_their_own);
     RUN(the_peak_of_a_call_is_its_own);
     RUN(without_memory_a_call_does_not_begin);
+    RUN(a_branch_stops_with_the_whole_and_tells_it_how_far_it_is);
     return kc_test_end();
 }

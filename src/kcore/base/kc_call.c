@@ -84,10 +84,55 @@ size_t kc_call_peak(const kc_call *call)
     return peak - call->held_before + kc_min(call->arena_before, kc_arena_most(call->arena));
 }
 
+kc_status kc_call_branch(kc_call *branch, kc_call *whole, kc_error *err)
+{
+    kc_arena *arena = kc_arena_create(whole->ctx);
+
+    if (arena == NULL)
+        return kc_fail_nomem(whole->err);
+    *branch = (kc_call){
+        .ctx = whole->ctx,
+        .err = err,
+        .arena = arena,
+        .n_threads = 1,
+        .start = whole->start,
+        .deadline = whole->deadline,
+        .progress = whole->progress,
+        .caller = whole->caller,
+        .is_parallel = true,
+        .whole = whole,
+    };
+    atomic_init(&branch->stop, KC_OK);
+    return KC_OK;
+}
+
+void kc_call_join(kc_call *branch)
+{
+    kc_arena_free(branch->ctx, branch->arena);
+    branch->arena = NULL;
+}
+
+/* On the caller's thread the whole is asked, and told how far the branch is. */
+static kc_status poll_branch(kc_call *branch)
+{
+    kc_call *whole = branch->whole;
+    kc_status stop = (kc_status)atomic_load_explicit(&whole->stop, memory_order_acquire);
+
+    if (stop == KC_OK && pthread_equal(branch->caller, pthread_self())) {
+        branch->progress.fraction = whole->progress.fraction;
+        whole->progress = branch->progress;
+        stop = kc_call_poll(whole);
+    }
+    if (stop == KC_OK)
+        return KC_OK;
+    branch->is_finished = whole->is_finished;
+    return kc_call_stop(branch, stop, whole->stopped_by);
+}
+
 kc_status kc_call_stop(kc_call *call, kc_status status, const char *by)
 {
     call->stopped_by = by;
-    atomic_store_explicit(&call->stop, status, memory_order_relaxed);
+    atomic_store_explicit(&call->stop, status, memory_order_release); /* after what says why */
     return status;
 }
 
@@ -95,6 +140,8 @@ kc_status kc_call_poll(kc_call *call)
 {
     kc_status stop = (kc_status)atomic_load_explicit(&call->stop, memory_order_relaxed);
 
+    if (stop == KC_OK && call->whole != NULL)
+        return poll_branch(call);
     if (stop != KC_OK || !pthread_equal(call->caller, pthread_self()))
         return stop;
     if (call->cancel != NULL && atomic_load_explicit(&call->cancel->is_set, memory_order_relaxed))

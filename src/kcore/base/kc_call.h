@@ -35,6 +35,7 @@ typedef struct kc_call {
     bool is_parallel;       /* the pool is working for this call: see kc_parallel_for */
     size_t held_before;     /* bytes of the context when the call began */
     size_t arena_before;    /* ... of which were those of its arena */
+    struct kc_call *whole;  /* the call that this is a branch of, or NULL */
 } kc_call;
 
 kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
@@ -47,6 +48,13 @@ kc_status kc_call_end(kc_call *call, kc_status status);
 /* The most bytes that the call has held at once, with those of other calls of the same context
  * that ran meanwhile. */
 size_t kc_call_peak(const kc_call *call);
+
+/* A part of a call that one worker of a kc_parallel_for runs, chunk after chunk: it has an arena
+ * and an error text of its own, works on one thread, and stops when the whole does. */
+kc_status kc_call_branch(kc_call *branch, kc_call *whole, kc_error *err);
+
+/* Gives back the arena of a branch; one that was never begun (all zeros) is left alone. */
+void kc_call_join(kc_call *branch);
 
 /* Asks the clock, the token and (every 20 ms at most) the callback.  Returns why the call must
  * stop, or KC_OK; once stopped, a call stays so.  Costs about 30 ns where there is nothing to do.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/kc_alloc.h"
+#include "base/kc_clock.h"
 #include "kernel/kc_gram.h"
 #include "rows/kc_store_impl.h"
 
@@ -29,6 +30,7 @@ void kc_store_free(kc_context *ctx, kc_store *store)
     kc_free(ctx, store->has_segment);
     kc_free(ctx, store->segments);
     kc_free(ctx, store->diag);
+    kc_free(ctx, store->whole);
     kc_lru_free(ctx, store->lru);
     kc_free(ctx, store);
 }
@@ -155,6 +157,38 @@ kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *value
     return KC_OK;
 }
 
+kc_status kc_store_complete(kc_call *call, kc_store *store)
+{
+    kc_cols all = {.span = {{0, store->n}}, .n_spans = 1};
+    size_t ld = store->row_bytes / store->value_bytes;
+    bool has_room = store->n <= store->n_slots && store->given == NULL && store->ask == NULL;
+
+    assert(kc_lru_used(store->lru) == 0);
+    if (!has_room || kc_store_is_linear(store))
+        return KC_OK;
+    store->whole = kc_alloc(call->ctx, store->n, store->row_bytes);
+    if (store->whole == NULL)
+        return kc_fail_nomem(call->err);
+    kc_status status = kc_store_gram(call, store, &all, store->whole, ld);
+    if (status != KC_OK) {
+        kc_free(call->ctx, store->whole);
+        store->whole = NULL;
+        return status;
+    }
+    store->given = store->whole;
+    store->given_ld = ld;
+    return KC_OK;
+}
+
+bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads)
+{
+    size_t most_bytes = n_most * n_most * store->value_bytes * (size_t)n_threads;
+
+    /* Through w, unless small problems take their matrix from the cache's bytes. */
+    return store->given != NULL ||
+           (kc_store_is_linear(store) && most_bytes <= kc_store_whole_bytes(store));
+}
+
 size_t kc_store_points(const kc_store *store)
 {
     return store->n;
@@ -191,6 +225,11 @@ const void *kc_store_matrix(const kc_store *store, size_t *ld)
     return store->given;
 }
 
+bool kc_store_is_given(const kc_store *store)
+{
+    return store->given != NULL && store->whole == NULL;
+}
+
 size_t kc_store_whole_bytes(const kc_store *store)
 {
     if (store->given != NULL)
@@ -202,8 +241,17 @@ kc_store_counters kc_store_count(const kc_store *store)
 {
     kc_store_counters counters = store->counters;
 
+    counters.values_computed = atomic_load(&store->values_computed);
+    counters.seconds = 1e-9 * (double)atomic_load(&store->nanoseconds);
     counters.bytes_used = store->lru != NULL ? kc_lru_used(store->lru) * store->row_bytes : 0;
+    if (store->whole != NULL)
+        counters.bytes_used = store->n * store->row_bytes;
     return counters;
+}
+
+void kc_store_add_time(kc_store *store, double start)
+{
+    store->nanoseconds += (int64_t)(1e9 * (kc_clock() - start));
 }
 
 kc_status kc_store_fail_overflow(const kc_call *call)

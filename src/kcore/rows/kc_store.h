@@ -12,7 +12,8 @@
  * row was kept, is computed now or was given: results do not depend on the size of the cache or on
  * the number of threads.
  *
- * Used by one thread at a time; the work inside is shared by the call's threads.  Failures are
+ * Used by one thread at a time, unless kc_store_is_shared; the work inside is shared by the call's
+ * threads.  Failures are
  * KC_ERR_NOMEM, KC_ERR_RANGE (a kernel value that is not finite), and KC_ERR_CANCELLED or
  * KC_ERR_TIME where the call was stopped. */
 #ifndef KC_STORE_H
@@ -82,6 +83,14 @@ kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store
 kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *values, size_t n,
                                 size_t ld, kc_store **out);
 
+/* Computes the whole matrix, if the cache has room for it, so that rows are read from then on: by
+ * any number of threads at once, each with a call of its own.  Not for the linear kernel, whose
+ * rows are not needed. */
+kc_status kc_store_complete(kc_call *call, kc_store *store);
+
+/* Whether problems of up to n_most points can use the store on several threads at once. */
+bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads);
+
 /* Accepts NULL. */
 void kc_store_free(kc_context *ctx, kc_store *store);
 
@@ -104,8 +113,11 @@ bool kc_store_is_linear(const kc_store *store);
 /* K(x, x) of every point, of the store's type; computed once, lives as long as the store. */
 const void *kc_store_diag(const kc_store *store);
 
-/* The given matrix and its ld, or NULL where rows are computed. */
+/* The whole matrix and its ld, given or completed; NULL where rows are computed. */
 const void *kc_store_matrix(const kc_store *store, size_t *ld);
+
+/* Whether the values were given: none is ever computed. */
+bool kc_store_is_given(const kc_store *store);
 
 /* Bytes that a copy of the whole matrix of a problem may take: those of the cache.  None where
  * there is someone to ask, who is to be asked for as little as possible. */

@@ -73,7 +73,7 @@ kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out)
         for (size_t k = 0; k < n; k++)
             memcpy((char *)out + (begin + k) * store->value_bytes,
                    (const char *)square + k * (n + 1) * store->value_bytes, store->value_bytes);
-        store->counters.values_computed += (int64_t)(n * n);
+        store->values_computed += (int64_t)(n * n);
     }
     return KC_OK;
 }
@@ -93,7 +93,7 @@ static kc_status gather_blocks(kc_call *call, kc_store *store, const int32_t *po
         KC_TRY(kc_ask_values(call, store, points + begin, n, others, n_cols, block));
         for (size_t i = 0; i < n; i++)
             memcpy(out + (begin + i) * ld * bytes, block + i * n_cols * bytes, n_cols * bytes);
-        store->counters.values_computed += (int64_t)(n * n_cols);
+        store->values_computed += (int64_t)(n * n_cols);
     }
     return KC_OK;
 }

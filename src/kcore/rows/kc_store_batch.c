@@ -349,7 +349,7 @@ static void plan_end(batch *b, bool is_done)
         size_t n_computed = b->n_before[b->n];
         store->counters.rows_computed += (int64_t)n_computed;
         store->counters.rows_hit += (int64_t)(b->n - n_computed);
-        store->counters.values_computed += (int64_t)(n_computed * kc_cols_count(b->cols));
+        store->values_computed += (int64_t)(n_computed * kc_cols_count(b->cols));
     }
 }
 
@@ -382,7 +382,7 @@ kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, cons
                      : kc_slot_at(store, b.rows[i].slot);
     plan_end(&b, status == KC_OK);
     kc_arena_release(call->arena, point);
-    store->counters.seconds += kc_clock() - start;
+    kc_store_add_time(store, start);
     return status;
 }
 
@@ -434,6 +434,6 @@ kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, co
     else
         status = apply_batch(call, store, cols, moved, grad, out);
     kc_arena_release(call->arena, point);
-    store->counters.seconds += kc_clock() - start;
+    kc_store_add_time(store, start);
     return status;
 }

@@ -12,8 +12,9 @@
 struct kc_store {
     const kc_kernel *kernel; /* NULL: given */
     const kc_packed *points;
-    const char *given;
+    const char *given; /* the whole matrix: the caller's, or `whole` */
     size_t given_ld;
+    char *whole;    /* computed at once */
     kc_ask_fn *ask; /* NULL: values are computed or given */
     void *ask_data;
     size_t n;
@@ -33,7 +34,9 @@ struct kc_store {
     char **slabs;
     size_t n_slabs;
 
-    kc_store_counters counters;
+    kc_store_counters counters; /* but for these, which several threads may add to at once */
+    _Atomic int64_t values_computed;
+    _Atomic int64_t nanoseconds;
 };
 
 /* The row of a slot that has memory. */
@@ -67,6 +70,9 @@ size_t kc_ask_most_rows(size_t n_cols);
 /* kc_store_apply for the linear kernel. */
 kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,
                                 const kc_moved *moved, const double *grad, double *out);
+
+/* Counts the time since `start`. */
+void kc_store_add_time(kc_store *store, double start);
 
 kc_status kc_store_fail_overflow(const kc_call *call);
 

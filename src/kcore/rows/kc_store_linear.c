@@ -155,6 +155,6 @@ kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *c
         sum_sparse(&job);
     else
         KC_TRY(kc_parallel_for(call, kc_ceil_div(d, CHUNK_FEATURES), sum_chunk, &job));
-    store->counters.values_computed += (int64_t)kc_cols_count(cols);
+    store->values_computed += (int64_t)kc_cols_count(cols);
     return kc_parallel_for(call, n_chunks, apply_chunk, &job);
 }

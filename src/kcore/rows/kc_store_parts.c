@@ -17,10 +17,14 @@ static void copy_given(const kc_store *store, const int32_t *points, size_t n_ro
     size_t bytes = store->value_bytes;
 
     for (size_t i = 0; i < n_rows; i++) {
-        const char *row = store->given + (size_t)points[i] * store->given_ld * bytes;
-        char *to = out + i * ld * bytes;
-        for (size_t j = 0; j < n_cols; j++)
-            memcpy(to + j * bytes, row + (size_t)others[j] * bytes, bytes);
+        const void *row = store->given + (size_t)points[i] * store->given_ld * bytes;
+        void *to = out + i * ld * bytes;
+        if (store->dtype == KC_F64)
+            for (size_t j = 0; j < n_cols; j++)
+                ((double *)to)[j] = ((const double *)row)[others[j]];
+        else
+            for (size_t j = 0; j < n_cols; j++)
+                ((float *)to)[j] = ((const float *)row)[others[j]];
     }
 }
 
@@ -72,7 +76,7 @@ static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
     else
         status = kc_parallel_for(call, n_chunks, gather_chunk, job);
     call->n_threads = n_threads;
-    store->counters.values_computed += (int64_t)n_values;
+    store->values_computed += (int64_t)n_values;
     return status == KC_OK && atomic_load(&job->has_overflowed) ? kc_store_fail_overflow(call)
                                                                 : status;
 }
@@ -86,7 +90,7 @@ static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *poin
     kc_status status = kc_gram_fill(call, store->kernel, points, points, out, ld);
 
     call->n_threads = n_threads;
-    store->counters.values_computed += (int64_t)(points->n * (points->n + 1) / 2);
+    store->values_computed += (int64_t)(points->n * (points->n + 1) / 2);
     return status;
 }
 
@@ -125,8 +129,24 @@ kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points,
     double start = kc_clock();
     kc_status status = gather(call, store, points, n_rows, others, n_cols, out, ld);
 
-    store->counters.seconds += kc_clock() - start;
+    kc_store_add_time(store, start);
     return status;
+}
+
+/* The runs of a problem's rows, side by side. */
+static void copy_part(const kc_store *store, const kc_cols *cols, char *out, size_t ld)
+{
+    size_t bytes = store->value_bytes;
+    size_t n = kc_cols_count(cols);
+    size_t n_first = cols->span[0].end - cols->span[0].begin;
+
+    for (size_t p = 0; p < n; p++) {
+        const char *row = store->given + kc_cols_point(cols, p) * store->given_ld * bytes;
+        char *to = out + p * ld * bytes;
+        memcpy(to, row + cols->span[0].begin * bytes, n_first * bytes);
+        if (cols->n_spans == 2)
+            memcpy(to + n_first * bytes, row + cols->span[1].begin * bytes, (n - n_first) * bytes);
+    }
 }
 
 static kc_status fill_part(kc_call *call, kc_store *store, const kc_cols *cols, void *out,
@@ -147,10 +167,14 @@ kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, voi
     kc_arena_point point = kc_arena_mark(call->arena);
     bool is_whole = store->points != NULL && kc_cols_count(cols) == store->n;
     double start = kc_clock();
-    kc_status status = is_whole ? fill_gram(call, store, store->points, out, ld)
-                                : fill_part(call, store, cols, out, ld);
+    kc_status status = KC_OK;
 
+    if (store->given != NULL)
+        copy_part(store, cols, out, ld);
+    else
+        status = is_whole ? fill_gram(call, store, store->points, out, ld)
+                          : fill_part(call, store, cols, out, ld);
     kc_arena_release(call->arena, point);
-    store->counters.seconds += kc_clock() - start;
+    kc_store_add_time(store, start);
     return status;
 }

@@ -10,13 +10,12 @@
 #include "solver/kc_watch.h"
 
 /* Steps over all points cost less than blocks up to so many points: more where values are
- * expensive, since the whole matrix is computed by halves and each value once.  Not so for a part
- * of the points, whose rows serve other problems too: usps with ten classes takes 18 million values
- * by blocks and 50 by pairs. */
+ * expensive, since the whole matrix is computed by halves and each value once. */
 #define PAIRS_POINTS ((size_t)500)
 #define PAIRS_POINTS_PER_WORK ((size_t)40)
 #define MOST_PAIRS_POINTS ((size_t)3000)
 #define PAIRS_POINTS_GIVEN ((size_t)2000)
+#define PAIRS_POINTS_PART ((size_t)1000) /* a pair of classes: its values serve other pairs too */
 
 int64_t kc_dual_max_iter(const kc_dual *dual)
 {
@@ -29,14 +28,14 @@ int64_t kc_dual_max_iter(const kc_dual *dual)
 
 static bool suits_pairs(const kc_dual *dual, const kc_store *store)
 {
-    const bool is_alone = dual->n_points == kc_store_points(store);
-    size_t most = PAIRS_POINTS + (is_alone ? PAIRS_POINTS_PER_WORK * kc_store_work(store) : 0);
-    size_t ld;
+    size_t most = PAIRS_POINTS + PAIRS_POINTS_PER_WORK * kc_store_work(store);
 
     if (dual->method != KC_METHOD_AUTO)
         return dual->method == KC_METHOD_PAIRS;
-    if (kc_store_matrix(store, &ld) != NULL)
+    if (kc_store_is_given(store))
         return dual->n_points <= PAIRS_POINTS_GIVEN;
+    if (dual->n_points < kc_store_points(store))
+        return dual->n_points <= PAIRS_POINTS_PART;
     return dual->n_points <= kc_min(most, MOST_PAIRS_POINTS);
 }
 

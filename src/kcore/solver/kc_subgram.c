@@ -83,11 +83,13 @@ static void unseat(kc_subgram *sub, size_t slot)
 /* Row and column of slot `from` become those of slot `to`. */
 static void move_slot(kc_subgram *sub, size_t from, size_t to, size_t n_slots)
 {
-    size_t bytes = kc_dtype_bytes(sub->dtype);
-
-    memcpy(at(sub, to, 0), at(sub, from, 0), n_slots * bytes);
-    for (size_t s = 0; s < n_slots; s++)
-        memcpy(at(sub, s, to), at(sub, s, from), bytes);
+    memcpy(at(sub, to, 0), at(sub, from, 0), n_slots * kc_dtype_bytes(sub->dtype));
+    if (sub->dtype == KC_F64)
+        for (size_t s = 0; s < n_slots; s++)
+            *(double *)at(sub, s, to) = *(const double *)at(sub, s, from);
+    else
+        for (size_t s = 0; s < n_slots; s++)
+            *(float *)at(sub, s, to) = *(const float *)at(sub, s, from);
     unseat(sub, to);
     seat(sub, sub->position_of[from], to);
 }

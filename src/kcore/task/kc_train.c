@@ -11,6 +11,17 @@
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
 #include "task/kc_task.h"
+#include "task/kc_team.h"
+
+/* Where there are several problems, the matrix of all samples is computed at once: up to so many
+ * samples, since beyond them the pairs of classes look at a small part of it, and where problems
+ * are solved side by side or a value is worth so many multiply-adds. */
+#define MOST_WHOLE_POINTS ((size_t)16384)
+#define LEAST_WHOLE_WORK ((size_t)80)
+
+/* Problems are solved side by side from so many samples on, so many before they are added up. */
+#define LEAST_TEAM_POINTS ((size_t)400)
+#define TEAM_PROBLEMS ((size_t)1024)
 
 typedef struct training {
     const kc_svm_settings *settings;
@@ -21,8 +32,8 @@ typedef struct training {
     kc_matrix matrix; /* where it is given */
     kc_asked asked;   /* where there is a kernel function */
     kc_store *store;
-    bool is_f32_tried;  /* kernel values are f32 as long as that does */
-    bool is_f64_needed; /* it did not */
+    bool is_f32_tried;         /* kernel values are f32 as long as that does */
+    atomic_bool is_f64_needed; /* it did not */
     const double *start;
     double max_diag;
     size_t n_problems, n_coef_rows;
@@ -134,6 +145,12 @@ static kc_status open_store(kc_call *call, training *t)
     const size_t n = t->samples.n;
 
     KC_TRY(create_store(call, t));
+    if (t->n_problems > 1 && n <= MOST_WHOLE_POINTS &&
+        (call->n_threads > 1 || kc_store_work(t->store) >= LEAST_WHOLE_WORK)) {
+        const kc_status status = kc_store_complete(call, t->store);
+        if (status != KC_ERR_TIME) /* then problems end at once with what they start from */
+            KC_TRY(status);
+    }
     for (size_t i = 0; i < n; i++)
         t->max_diag =
             fmax(t->max_diag, kc_number_at(kc_store_diag(t->store), i, kc_store_dtype(t->store)));
@@ -324,21 +341,82 @@ static bool is_f32_given_up(const training *t)
     return t->is_f32_tried && t->is_f64_needed;
 }
 
+/* One problem, with all threads. */
+static kc_status solve_alone(kc_call *call, training *t, size_t index)
+{
+    const kc_arena_point point = kc_arena_mark(call->arena);
+    const kc_store_counters before = kc_store_count(t->store);
+    const double start = kc_clock();
+    kc_fit_info info = {.struct_size = sizeof info};
+
+    KC_TRY(solve_problem(call, t, index, &info));
+    add_counts(&info, t->store, before);
+    info.seconds = info.seconds_solve = kc_clock() - start;
+    add_to_total(t->info, index, &info);
+    kc_arena_release(call->arena, point);
+    return KC_OK;
+}
+
+static kc_status solve_in_team(void *data, kc_call *call, size_t index, kc_fit_info *info)
+{
+    training *t = data;
+
+    info->dtype = kc_store_dtype(t->store);
+    return solve_problem(call, t, index, info);
+}
+
+/* Problems begin .. begin + n - 1 side by side.  Those that a stop left out are begun alone, to end
+ * at once with what they start from. */
+static kc_status solve_together(kc_call *call, training *t, size_t begin, size_t n)
+{
+    const kc_arena_point point = kc_arena_mark(call->arena);
+    kc_fit_info *infos = kc_call_take(call, n, sizeof *infos);
+    bool *is_done = kc_call_take(call, n, sizeof *is_done);
+    kc_status status;
+
+    if (infos == NULL || is_done == NULL)
+        return kc_fail_nomem(call->err);
+    memset(is_done, 0, n * sizeof *is_done);
+    status = kc_team_solve(call, begin, n, solve_in_team, t, infos, is_done);
+    if (status != KC_ERR_TIME)
+        KC_TRY(status);
+    for (size_t k = 0; k < n; k++) {
+        if (is_done[k])
+            add_to_total(t->info, begin + k, &infos[k]);
+        else
+            KC_TRY(solve_alone(call, t, begin + k));
+    }
+    kc_arena_release(call->arena, point);
+    return KC_OK;
+}
+
+static size_t largest_problem(const training *t)
+{
+    const kc_samples *samples = &t->samples;
+    size_t largest = 0;
+
+    for (size_t c = 0; c < samples->n_segments; c++)
+        largest = kc_max(largest, samples->bounds[c + 1] - samples->bounds[c]);
+    return kc_min(kc_is_pairwise(t->settings->multiclass, samples->n_classes) ? 2 * largest
+                                                                              : samples->n,
+                  samples->n);
+}
+
+/* The first problem alone: where f32 does not do for it, it is not tried for the others.  All of
+ * those are solved then whatever becomes of one, so that results do not depend on their order. */
 static kc_status solve_all(kc_call *call, training *t)
 {
     const kc_store_counters none = {0};
+    const bool is_team = call->n_threads > 1 && t->samples.n >= LEAST_TEAM_POINTS &&
+                         kc_store_is_shared(t->store, largest_problem(t), call->n_threads);
+    size_t index = 1;
 
-    for (size_t index = 0; index < t->n_problems && !is_f32_given_up(t); index++) {
-        const kc_arena_point point = kc_arena_mark(call->arena);
-        const kc_store_counters before = kc_store_count(t->store);
-        const double start = kc_clock();
-        kc_fit_info info = {.struct_size = sizeof info};
+    KC_TRY(solve_alone(call, t, 0));
+    while (index < t->n_problems && !(index == 1 && is_f32_given_up(t))) {
+        const size_t n = is_team ? kc_min(TEAM_PROBLEMS, t->n_problems - index) : 1;
 
-        KC_TRY(solve_problem(call, t, index, &info));
-        add_counts(&info, t->store, before);
-        info.seconds = info.seconds_solve = kc_clock() - start;
-        add_to_total(t->info, index, &info);
-        kc_arena_release(call->arena, point);
+        KC_TRY(n > 1 ? solve_together(call, t, index, n) : solve_alone(call, t, index));
+        index += n;
     }
     add_counts(&t->info->total, t->store, none);
     return KC_OK;

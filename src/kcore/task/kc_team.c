@@ -1,0 +1,95 @@
+/* A member of the team is a worker of kc_parallel_for with a branch of the call; problems are dealt
+ * as members come free.  What a problem finds depends on the problem alone, so that it does not
+ * matter who solves it. */
+#include "task/kc_team.h"
+
+#include <string.h>
+
+#include "base/kc_clock.h"
+#include "base/kc_thread.h"
+
+#define NONE SIZE_MAX
+
+typedef struct member {
+    kc_call call;
+    kc_error err;       /* of the problem at hand */
+    kc_error first_err; /* of the first problem that failed here */
+    size_t first_failed;
+    kc_status status;
+} member;
+
+typedef struct team {
+    member *members;
+    size_t begin;
+    kc_solve_fn *solve;
+    void *data;
+    kc_fit_info *infos;
+    bool *is_done;
+} team;
+
+static void solve_one(void *data, size_t chunk, int32_t worker)
+{
+    team *t = data;
+    member *m = &t->members[worker];
+    const kc_arena_point point = kc_arena_mark(m->call.arena);
+    const double start = kc_clock();
+    kc_fit_info info = {.struct_size = sizeof info};
+    const kc_status status = t->solve(t->data, &m->call, t->begin + chunk, &info);
+
+    info.seconds = info.seconds_solve = kc_clock() - start;
+    kc_arena_release(m->call.arena, point);
+    t->infos[chunk] = info;
+    t->is_done[chunk] = status == KC_OK;
+    if (status != KC_OK && chunk < m->first_failed) {
+        m->first_failed = chunk;
+        m->first_err = m->err;
+        m->status = status;
+    }
+}
+
+/* The error of the first problem that failed. */
+static kc_status find_error(const kc_call *call, const team *t, size_t n_members)
+{
+    const member *first = NULL;
+
+    for (size_t k = 0; k < n_members; k++)
+        if (t->members[k].first_failed != NONE &&
+            (first == NULL || t->members[k].first_failed < first->first_failed))
+            first = &t->members[k];
+    if (first == NULL)
+        return KC_OK;
+    if (call->err != NULL)
+        *call->err = first->first_err;
+    return first->status;
+}
+
+static kc_status gather_team(kc_call *call, team *t, size_t n_members)
+{
+    t->members = kc_call_take(call, n_members, sizeof *t->members);
+    if (t->members == NULL)
+        return kc_fail_nomem(call->err);
+    memset(t->members, 0, n_members * sizeof *t->members);
+    for (size_t k = 0; k < n_members; k++) {
+        t->members[k].first_failed = NONE;
+        KC_TRY(kc_call_branch(&t->members[k].call, call, &t->members[k].err));
+    }
+    return KC_OK;
+}
+
+kc_status kc_team_solve(kc_call *call, size_t begin, size_t n, kc_solve_fn *solve, void *data,
+                        kc_fit_info *infos, bool *is_done)
+{
+    const kc_arena_point point = kc_arena_mark(call->arena);
+    const size_t n_members = (size_t)kc_workers(call, n);
+    team t = {.begin = begin, .solve = solve, .data = data, .infos = infos, .is_done = is_done};
+    kc_status status = gather_team(call, &t, n_members);
+
+    if (status == KC_OK)
+        status = kc_parallel_for(call, n, solve_one, &t);
+    if (status == KC_OK)
+        status = find_error(call, &t, n_members);
+    for (size_t k = 0; t.members != NULL && k < n_members; k++)
+        kc_call_join(&t.members[k].call);
+    kc_arena_release(call->arena, point);
+    return status;
+}

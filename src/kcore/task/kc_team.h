@@ -1,0 +1,16 @@
+/* Several problems of a fit at once, each on one thread. */
+#ifndef KC_TEAM_H
+#define KC_TEAM_H
+
+#include "base/kc_call.h"
+
+/* Solves problem `index`; may be called by several threads at once, each with a call of its own. */
+typedef kc_status kc_solve_fn(void *data, kc_call *call, size_t index, kc_fit_info *info);
+
+/* Problems begin .. begin + n - 1; infos has n entries, is_done n zeros.  On failure the error is
+ * that of the first problem that failed, whatever the number of threads.  KC_ERR_TIME and
+ * KC_ERR_CANCELLED where the call was stopped: is_done says which problems were solved before. */
+kc_status kc_team_solve(kc_call *call, size_t begin, size_t n, kc_solve_fn *solve, void *data,
+                        kc_fit_info *infos, bool *is_done);
+
+#endif
