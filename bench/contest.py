@@ -31,9 +31,9 @@ class Settings:
     """How long things may take."""
 
     cap: float = 30.0  # seconds of one fit
-    fit_seconds: float = 1.5  # for the repeats of one entry
-    predict_seconds: float = 0.3
-    max_rounds: int = 9
+    fit_seconds: float = 0.6  # for the repeats of one entry
+    predict_seconds: float = 0.15
+    max_rounds: int = 7
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import problems
-from contest import CaseResult, Entry, Settings, run_case
+from contest import CaseResult, Entry, Settings, run_case, tell
 from machine import is_quiet
 from report import Goal, figure, milliseconds
 from workers import Worker
@@ -67,7 +67,13 @@ class Run:
             if time.monotonic() > self.deadline:
                 self.skipped.append(case.name)
                 continue
-            found.append(run_case(self.workers, case, threads, settings, predict_rows=predict_rows))
+            try:
+                result = run_case(self.workers, case, threads, settings, predict_rows=predict_rows)
+            except Exception as error:  # one case that cannot be run must not lose the others
+                tell(f"  {case.name}: left out: {error!r}")
+                self.skipped.append(case.name)
+                continue
+            found.append(result)
         self.results += found
         return found
 

@@ -38,7 +38,7 @@ SETTINGS = {
 SECONDS = {"quick": 120.0, "default": 900.0, "full": float("inf")}
 
 # Of the time for the whole; what a part does not use is left to those after it.
-SHARES = {"latency": 0.15, "real": 0.4, "grid": 0.25, "scaling": 0.1, "memory": 0.1, "micro": 0.0}
+SHARES = {"latency": 0.1, "real": 0.5, "grid": 0.2, "scaling": 0.1, "memory": 0.1, "micro": 0.0}
 
 
 def warm_up(run: Run) -> None:
