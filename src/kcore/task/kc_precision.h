@@ -7,8 +7,8 @@
 #include "solver/kc_dual.h"
 #include "task/kc_samples.h"
 
-/* Up to here f64 costs next to nothing. */
-#define KC_PRECISION_SMALL 2048
+/* Up to here f64 costs no more than trying f32 and looking whether it did. */
+#define KC_PRECISION_SMALL 600
 
 /* Whether f32 is worth a try: with errors of one rounding, and few variables at their bounds, it
  * would do. */
