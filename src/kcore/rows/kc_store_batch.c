@@ -24,6 +24,10 @@
 /* Multiply-adds of one chunk at the most: some milliseconds. */
 #define CHUNK_WORK ((size_t)64 << 20)
 
+/* New slots are first touched in the first strip of a pass, and the system finds and clears all of
+ * their pages then, which may take it milliseconds for each huge one: so many bytes in one pass. */
+#define FRESH_BYTES ((size_t)4 << 20)
+
 /* Rows whose values cost less than this are not kept: memory would give them back no sooner. */
 #define CHEAP_WORK ((size_t)32)
 
@@ -50,6 +54,7 @@ typedef struct batch {
     int32_t *computed; /* points of the computed rows, in order */
     kc_packed taken;   /* the same points side by side; empty: they are read where they are */
     size_t *n_before;  /* computed rows before row i; n + 1 entries */
+    bool has_fresh;    /* some of them go to slots that held nothing */
     char *asked;       /* the computed rows of this pass, where they are asked for; else NULL */
     const double *delta;
     const double *grad; /* NULL: fill the slots only */
@@ -224,6 +229,8 @@ static size_t find_pass(const batch *b)
 
     if (b->asked != NULL)
         return kc_ask_most_rows(kc_cols_count(b->cols));
+    if (b->has_fresh)
+        pass = kc_min(pass, kc_max(FRESH_BYTES / b->store->row_bytes, b->panel_rows));
     return pass / b->panel_rows * b->panel_rows;
 }
 
@@ -319,6 +326,7 @@ static void plan_order(batch *b)
 
     for (size_t i = 0; i < b->n; i++) {
         b->n_before[i] = n;
+        b->has_fresh |= b->rows[i].is_fresh;
         if (b->rows[i].is_computed)
             b->computed[n++] = b->rows[i].point;
     }
