@@ -121,6 +121,22 @@ def test_a_callback_that_returns_true_ends_the_fit_with_what_it_has(machine, har
         assert model.fit(X, y).fit_report_.dual >= report.dual * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("after", [0.03, 0.1, 0.3])
+def test_several_classes_are_stopped_with_what_they_have(after, n_jobs, rng):
+    X = rng.standard_normal((1500, 5))
+    y = rng.integers(0, 4, 1500)
+    endless = {"C": 1e5, "tol": 1e-9, "n_jobs": n_jobs}
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        limited = SVC(**endless, time_limit=after).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="stopped"):
+        stopped = SVC(**endless, callback=lambda progress: progress.seconds > after).fit(X, y)
+    assert limited.fit_report_.stop == "time_limit"
+    assert stopped.fit_report_.stop == "stopped"
+    assert {one.stop for one in stopped.fit_report_.problems} <= {"converged", "stopped"}
+    assert np.isin(stopped.predict(X), [0, 1, 2, 3]).all()
+
+
 def test_a_callback_that_ends_a_fit_without_a_start_is_told_so(rng):
     X = rng.standard_normal((12000, 12))
     model = OneClassSVM(callback=lambda progress: True, n_jobs=1)

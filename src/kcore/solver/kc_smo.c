@@ -187,7 +187,10 @@ static kc_status focus(smo *s, int64_t max_iter, kc_solution *out)
 
     kc_dual dual = uses_whole(s) ? s->whole_dual : *s->dual;
     dual.max_iter = max_iter - n_steps;
-    KC_TRY(kc_block_solve(s->call, uses_whole(s) ? s->whole : s->store, &dual, out));
+    kc_status status = kc_block_solve(s->call, uses_whole(s) ? s->whole : s->store, &dual, out);
+    if (kc_stop_of(status, &out->stop)) /* before its first step: what there is stays */
+        return KC_OK;
+    KC_TRY(status);
     out->n_iter += n_steps;
     out->n_row_visits += n_visits;
     return KC_OK;

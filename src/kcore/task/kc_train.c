@@ -249,8 +249,6 @@ static kc_status solve_form(kc_call *call, training *t, const kc_form_input *in,
     KC_TRY(kc_dual_solve(call, t->store, &dual, &solution));
     if (solution.stop == KC_STOP_CALLER)
         return kc_call_stop_error(call);
-    if (solution.stop == KC_STOP_TIME && call->is_finished)
-        solution.stop = KC_STOP_CALLER;
     KC_TRY(audit_precision(call, t, &dual, &solution));
     return form->read(call, in, &dual, &solution, out);
 }
@@ -341,6 +339,13 @@ static bool is_f32_given_up(const training *t)
     return t->is_f32_tried && t->is_f64_needed;
 }
 
+/* A problem that ended because the caller wanted an end, not because time was over. */
+static void name_stop(const kc_call *call, kc_fit_info *info)
+{
+    if (info->stop == KC_STOP_TIME && call->is_finished)
+        info->stop = KC_STOP_CALLER;
+}
+
 /* One problem, with all threads. */
 static kc_status solve_alone(kc_call *call, training *t, size_t index)
 {
@@ -352,6 +357,7 @@ static kc_status solve_alone(kc_call *call, training *t, size_t index)
     KC_TRY(solve_problem(call, t, index, &info));
     add_counts(&info, t->store, before);
     info.seconds = info.seconds_solve = kc_clock() - start;
+    name_stop(call, &info);
     add_to_total(t->info, index, &info);
     kc_arena_release(call->arena, point);
     return KC_OK;
@@ -381,10 +387,12 @@ static kc_status solve_together(kc_call *call, training *t, size_t begin, size_t
     if (status != KC_ERR_TIME)
         KC_TRY(status);
     for (size_t k = 0; k < n; k++) {
-        if (is_done[k])
-            add_to_total(t->info, begin + k, &infos[k]);
-        else
+        if (!is_done[k]) {
             KC_TRY(solve_alone(call, t, begin + k));
+            continue;
+        }
+        name_stop(call, &infos[k]);
+        add_to_total(t->info, begin + k, &infos[k]);
     }
     kc_arena_release(call->arena, point);
     return KC_OK;
