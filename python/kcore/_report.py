@@ -72,7 +72,8 @@ class FitReport:
     seconds, seconds_pack, seconds_solve, seconds_model : float
         Of the whole call, and of its parts.
     seconds_rows : float
-        Of ``seconds_solve``: computing kernel values and adding rows to the gradient.
+        Of packing and solving: computing kernel values and adding rows to the gradient, summed
+        over problems that are solved side by side.
     problems : tuple of FitReport
         The problems, where there is more than one.
     """
@@ -139,8 +140,8 @@ class FitReport:
             f"  rows       {self._rows()}",
             f"  memory     {_bytes(self.peak_bytes)} at the peak",
             f"  time       pack {_seconds(self.seconds_pack)}, "
-            f"solve {_seconds(self.seconds_solve)} "
-            f"(kernel rows {_seconds(self.seconds_rows)}), model {_seconds(self.seconds_model)}",
+            f"solve {_seconds(self.seconds_solve)}, model {_seconds(self.seconds_model)}; "
+            f"of these, kernel rows {_seconds(self.seconds_rows)}",
         ]
 
     def _rows(self) -> str:

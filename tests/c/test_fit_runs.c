@@ -386,7 +386,7 @@ static void the_total_adds_up_the_problems(void)
     CHECK(fit.total.violation == violation && fit.total.n_iter == n_iter);
     CHECK(fit.total.values_computed > 0 && fit.total.peak_bytes > 0);
     CHECK(fit.total.seconds >= fit.total.seconds_solve);
-    CHECK(fit.total.seconds_solve >= fit.total.seconds_rows && fit.total.seconds_rows > 0);
+    CHECK(fit.total.seconds_rows > 0 && fit.total.seconds_rows <= 64 * fit.total.seconds);
     svm_fit_free(ctx, &fit);
     svm_case_free(&c);
 }

@@ -518,7 +518,8 @@ def test_the_report_is_readable_and_complete(rng):
     assert report.n_iter == sum(one.n_iter for one in report.problems)
     assert report.violation == max(one.violation for one in report.problems)
     assert 0 < report.relative_gap < 1e-2
-    assert report.seconds >= report.seconds_solve >= report.seconds_rows > 0
+    assert report.seconds >= report.seconds_solve > 0
+    assert 0 < SVC(C=10, n_jobs=1).fit(X, y).fit_report_.seconds_rows < 10
     assert report.n_bounded > 0
 
 

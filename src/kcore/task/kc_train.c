@@ -118,10 +118,7 @@ static kc_status create_store(kc_call *call, training *t)
 {
     const kc_dtype asked_dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
     const size_t n = t->samples.n;
-    kc_store_config config = {
-        .segments = t->samples.bounds,
-        .n_segments = t->samples.n_segments,
-    };
+    kc_store_config config = {.segments = t->samples.bounds, .n_segments = t->samples.n_segments};
 
     if (is_asked(t)) {
         config.ask = kc_asked_values;

@@ -336,7 +336,8 @@ typedef struct kc_fit_info {
     int64_t cache_bytes_allowed, cache_bytes_used;
     int64_t peak_bytes;  /* that this call held, and others at the same time; total only */
     double seconds;      /* total: of the call */
-    double seconds_rows; /* of seconds_solve: computing kernel values, adding rows up */
+    double seconds_rows; /* of these: computing kernel values, adding rows up; summed over problems
+                            that are solved side by side, total only then */
     double seconds_pack, seconds_solve, seconds_model; /* total only */
 } kc_fit_info;
 
