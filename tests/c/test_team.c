@@ -15,9 +15,11 @@ typedef struct work {
     atomic_int n_solved;
 } work;
 
-static kc_status solve(void *data, kc_call *call, size_t index, kc_fit_info *info)
+static kc_status solve(void *data, kc_call *call, size_t index, int32_t worker, kc_fit_info *info)
 {
     work *w = data;
+
+    CHECK(worker >= 0 && worker < 4);
     int64_t *squares = kc_call_take(call, index + 1, sizeof *squares);
 
     if (squares == NULL)

@@ -12,7 +12,8 @@
 /* The samples of one problem, by position. */
 typedef struct kc_form_input {
     const kc_svm_settings *settings;
-    kc_cols cols;
+    kc_store *store;
+    kc_cols cols; /* of the store */
     size_t n;
     const double *y; /* +-1, or targets; one-class: NULL */
     const double *weights;

@@ -34,7 +34,7 @@ static void solve_one(void *data, size_t chunk, int32_t worker)
     const kc_arena_point point = kc_arena_mark(m->call.arena);
     const double start = kc_clock();
     kc_fit_info info = {.struct_size = sizeof info};
-    const kc_status status = t->solve(t->data, &m->call, t->begin + chunk, &info);
+    const kc_status status = t->solve(t->data, &m->call, t->begin + chunk, worker, &info);
 
     info.seconds = info.seconds_solve = kc_clock() - start;
     kc_arena_release(m->call.arena, point);

@@ -4,8 +4,10 @@
 
 #include "base/kc_call.h"
 
-/* Solves problem `index`; may be called by several threads at once, each with a call of its own. */
-typedef kc_status kc_solve_fn(void *data, kc_call *call, size_t index, kc_fit_info *info);
+/* Solves problem `index`; may be called by several threads at once, each with a call and a number
+ * of its own: worker < kc_workers(). */
+typedef kc_status kc_solve_fn(void *data, kc_call *call, size_t index, int32_t worker,
+                              kc_fit_info *info);
 
 /* Problems begin .. begin + n - 1; infos has n entries, is_done n zeros.  On failure the error is
  * that of the first problem that failed, whatever the number of threads.  KC_ERR_TIME and

@@ -1,0 +1,49 @@
+/* What the files of a fit share: everything it holds from samples to model. */
+#ifndef KC_TRAIN_IMPL_H
+#define KC_TRAIN_IMPL_H
+
+#include <stdatomic.h>
+
+#include "task/kc_asked.h"
+#include "task/kc_matrix.h"
+#include "task/kc_samples.h"
+#include "task/kc_task.h"
+
+typedef struct kc_training {
+    const kc_svm_settings *settings;
+    const kc_kernel *kernel; /* NULL: a matrix is given, or the caller is asked */
+    const kc_svm_data *data;
+    kc_samples samples;
+    kc_packed points; /* by place; empty without a kernel */
+    kc_matrix matrix; /* where it is given */
+    kc_asked asked;   /* where there is a kernel function */
+    kc_store *store;
+    kc_store_counters counted; /* by stores that are no more */
+    bool is_f32_tried;         /* kernel values are f32 as long as that does */
+    atomic_bool is_f64_needed; /* it did not */
+    const double *start;
+    double max_diag;
+    size_t n_problems, n_coef_rows;
+    double *coef; /* n_coef_rows * n */
+    double *intercepts;
+    kc_train_info *info;
+} kc_training;
+
+KC_INLINE bool kc_training_is_asked(const kc_training *t)
+{
+    return t->data->kernel_fn != NULL;
+}
+
+/* Checks and packs the samples, or the matrix, and opens the store: kc_train_open.c. */
+kc_status kc_training_open(kc_call *call, kc_training *t);
+
+/* The same once more, in f64. */
+kc_status kc_training_reopen(kc_call *call, kc_training *t);
+
+/* A store of all samples with 1 / n_shares of the cache. */
+kc_status kc_training_create_store(kc_call *call, kc_training *t, size_t n_shares, kc_store **out);
+
+/* Solves all problems, in the cheapest precision that their solutions allow: kc_train_solve.c. */
+kc_status kc_training_solve(kc_call *call, kc_training *t);
+
+#endif

@@ -1,0 +1,151 @@
+/* What a fit stands on: samples checked, sorted and packed, and the store of their kernel rows. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/kc_kernel.h"
+#include "task/kc_cache.h"
+#include "task/kc_precision.h"
+#include "task/kc_problems.h"
+#include "task/kc_train_impl.h"
+
+/* Where there are several problems, the matrix of all samples is computed at once: up to so many
+ * samples, since beyond them the pairs of classes look at a small part of it, and where a value
+ * costs so many multiply-adds, since others are as soon computed as read. */
+#define MOST_WHOLE_POINTS ((size_t)16384)
+#define LEAST_WHOLE_WORK ((size_t)80)
+
+/* ---- Samples ------------------------------------------------------------------------------ */
+
+/* What the rows are made of, in the order of `order`, in the precision that is asked for or may do.
+ */
+static kc_status pack_samples(kc_call *call, kc_training *t, const int32_t *order, kc_packed *out)
+{
+    const kc_points *x = t->data->x;
+    kc_error *err = call->err;
+
+    if (t->settings->precision == KC_PRECISION_F32)
+        return kc_packed_create_ordered(call, x, order, KC_F32, out);
+    t->is_f32_tried = t->settings->precision == KC_PRECISION_AUTO && !t->is_f64_needed &&
+                      t->samples.n > KC_PRECISION_SMALL && isfinite(t->settings->C) &&
+                      kc_precision_may_do(t->settings, &t->samples);
+    if (t->is_f32_tried) {
+        /* Values that f32 cannot hold are no error: f64 is tried next, and speaks. */
+        call->err = NULL;
+        kc_status status = kc_packed_create_ordered(call, x, order, KC_F32, out);
+        call->err = err;
+        if (status == KC_OK)
+            return KC_OK;
+    }
+    t->is_f32_tried = false;
+    return kc_packed_create_ordered(call, x, order, KC_F64, out);
+}
+
+/* Packed and sorted by class.  Points in order already may borrow from the caller's arrays; where
+ * samples are left out, all are checked first. */
+static kc_status take_samples(kc_call *call, kc_training *t)
+{
+    const kc_samples *samples = &t->samples;
+    kc_packed packed = {.dtype = KC_F64};
+    kc_status status;
+
+    KC_TRY(kc_kernel_check(t->kernel, t->data->x, t->data->x, call->err));
+    if (samples->n == samples->n_all)
+        return pack_samples(call, t, samples->is_identity ? NULL : samples->order, &t->points);
+    KC_TRY(pack_samples(call, t, NULL, &packed));
+    status = kc_packed_take(call, &packed, samples->order, samples->n, &t->points);
+    kc_packed_free(call->ctx, &packed);
+    return status;
+}
+
+static kc_status take_matrix(kc_call *call, kc_training *t)
+{
+    kc_dtype dtype = t->data->x->dtype;
+
+    if (t->settings->precision != KC_PRECISION_AUTO)
+        dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
+    else if (isinf(t->settings->C))
+        dtype = KC_F64;
+    return kc_matrix_create(call, t->data->x, &t->samples, dtype, &t->matrix);
+}
+
+static kc_status check_start(const kc_training *t, kc_error *err)
+{
+    const double *start = t->data->start;
+
+    for (size_t i = 0; start != NULL && i < t->n_coef_rows * t->samples.n_all; i++)
+        if (!isfinite(start[i]))
+            return kc_fail(err, KC_ERR_NONFINITE, "start has %g at row %zu, sample %zu", start[i],
+                           i / t->samples.n_all, i % t->samples.n_all);
+    return KC_OK;
+}
+
+/* ---- Store -------------------------------------------------------------------------------- */
+
+kc_status kc_training_create_store(kc_call *call, kc_training *t, size_t n_shares, kc_store **out)
+{
+    const kc_dtype asked_dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
+    const size_t n = t->samples.n;
+    kc_store_config config = {
+        .segments = t->samples.bounds,
+        .n_segments = t->samples.n_segments,
+    };
+
+    if (kc_training_is_asked(t)) {
+        config.ask = kc_asked_values;
+        config.ask_data = &t->asked;
+        config.n_asked = n;
+        config.asked_dtype = asked_dtype;
+    } else if (t->kernel != NULL) {
+        config.kernel = t->kernel;
+        config.points = &t->points;
+    } else {
+        return kc_store_create_given(call, t->matrix.dtype, t->matrix.values, n, t->matrix.ld, out);
+    }
+    config.cache_bytes = kc_cache_bytes(call, (size_t)t->settings->cache_bytes, n,
+                                        kc_training_is_asked(t) ? asked_dtype : t->points.dtype) /
+                         n_shares;
+    return kc_store_create(call, &config, out);
+}
+
+static kc_status open_store(kc_call *call, kc_training *t)
+{
+    const size_t n = t->samples.n;
+
+    KC_TRY(kc_training_create_store(call, t, 1, &t->store));
+    if (t->n_problems > 1 && n <= MOST_WHOLE_POINTS &&
+        kc_store_work(t->store) >= LEAST_WHOLE_WORK) {
+        const kc_status status = kc_store_complete(call, t->store);
+        if (status != KC_ERR_TIME) /* then problems end at once with what they start from */
+            KC_TRY(status);
+    }
+    for (size_t i = 0; i < n; i++)
+        t->max_diag =
+            fmax(t->max_diag, kc_number_at(kc_store_diag(t->store), i, kc_store_dtype(t->store)));
+    return KC_OK;
+}
+
+kc_status kc_training_open(kc_call *call, kc_training *t)
+{
+    KC_TRY(kc_samples_sort(call, t->settings, t->data, &t->samples));
+    t->n_problems = kc_problem_count(t->settings->multiclass, t->samples.n_classes);
+    t->n_coef_rows = kc_coef_rows(t->settings->multiclass, t->samples.n_classes);
+    KC_TRY(check_start(t, call->err));
+    t->asked = (kc_asked){.data = t->data, .order = t->samples.order};
+    if (!kc_training_is_asked(t))
+        KC_TRY(t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t));
+    t->coef = kc_call_take(call, t->n_coef_rows, t->samples.n * sizeof *t->coef);
+    t->intercepts = kc_call_take(call, t->n_problems, sizeof *t->intercepts);
+    if (t->coef == NULL || t->intercepts == NULL)
+        return kc_fail_nomem(call->err);
+    memset(t->coef, 0, t->n_coef_rows * t->samples.n * sizeof *t->coef);
+    return open_store(call, t);
+}
+
+kc_status kc_training_reopen(kc_call *call, kc_training *t)
+{
+    kc_store_free(call->ctx, t->store);
+    t->store = NULL;
+    kc_packed_free(call->ctx, &t->points);
+    KC_TRY(take_samples(call, t));
+    return open_store(call, t);
+}
