@@ -330,6 +330,28 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
     free_sample(&classes);
 }
 
+/* Twenty features keep all points apart, so that nearly every variable is free. */
+static void blocks_that_are_crowded_go_on_by_pairs(void)
+{
+    sample values = make_sample(2100, 20, true, 10);
+    setting set = {.n_threads = 2, .n_cached_rows = 2100, .dtype = KC_F64, .epsilon = 0.01};
+    kc_store_counters count = {0};
+
+    CHECK(kc_block_is_crowded(2000, 2100) && !kc_block_is_crowded(1000, 2100));
+    CHECK(kc_block_is_crowded(3500, 100000) && !kc_block_is_crowded(2500, 100000));
+    result mixed = solve_computed(&values, &set, &count);
+    CHECK(mixed.solution.stop == KC_STOP_CONVERGED && mixed.solution.violation < 1e-3);
+    CHECK(mixed.solution.n_outer > 0 && mixed.solution.n_outer < 15);
+    set.method = KC_METHOD_PAIRS;
+    result pairs = solve_computed(&values, &set, &count);
+    CHECK_NEAR(mixed.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
+    set = (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .epsilon = 0.01};
+    check_equal_bits(&values, set);
+    drop(&mixed);
+    drop(&pairs);
+    free_sample(&values);
+}
+
 /* ---- Other ends ---------------------------------------------------------------------------- */
 
 static void indefinite_matrices_end_at_a_stationary_point(void)
@@ -508,6 +530,7 @@ int main(void)
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
     RUN(blocks_agree_with_pairs_on_computed_rows);
+    RUN(blocks_that_are_crowded_go_on_by_pairs);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(values_of_any_size_are_solved_or_end);
     RUN(max_iter_is_kept_to_the_step);

@@ -112,6 +112,9 @@ static void a_dropped_slot_is_dealt_again_first(void)
     CHECK(kc_lru_reserve(lru, 3, 0, &evicted) == 2);
     kc_lru_drop(lru, 3); /* reserved, never filled */
     CHECK(kc_lru_reserve(lru, 2, 0, &evicted) == 2);
+    kc_lru_clear(lru);
+    CHECK(kc_lru_find(lru, 1) == KC_LRU_MISS && kc_lru_used(lru) == 0);
+    CHECK(kc_lru_reserve(lru, 1, 0, &evicted) == 0);
     kc_lru_free(ctx, lru);
 }
 

@@ -8,6 +8,7 @@
 enum { NO_SLOT = -1, NO_KEY = -1 };
 
 struct kc_lru {
+    size_t n_keys;
     int32_t n_slots;
     int32_t n_used;     /* slots below were dealt at least once */
     int32_t first_free; /* stack of slots given back */
@@ -51,8 +52,8 @@ kc_lru *kc_lru_create(kc_context *ctx, size_t n_keys, size_t n_slots)
     kc_lru *lru = kc_calloc(ctx, 1, sizeof *lru);
     if (lru == NULL)
         return NULL;
+    lru->n_keys = n_keys;
     lru->n_slots = (int32_t)n_slots;
-    lru->first_free = NO_SLOT;
     lru->slot_of = kc_alloc(ctx, n_keys, sizeof *lru->slot_of);
     lru->key_of = kc_alloc(ctx, n_slots, sizeof *lru->key_of);
     lru->next = kc_alloc(ctx, n_slots + KC_LRU_RANKS, sizeof *lru->next);
@@ -62,11 +63,18 @@ kc_lru *kc_lru_create(kc_context *ctx, size_t n_keys, size_t n_slots)
         kc_lru_free(ctx, lru);
         return NULL;
     }
-    for (size_t key = 0; key < n_keys; key++)
+    kc_lru_clear(lru);
+    return lru;
+}
+
+void kc_lru_clear(kc_lru *lru)
+{
+    lru->n_used = 0;
+    lru->first_free = NO_SLOT;
+    for (size_t key = 0; key < lru->n_keys; key++)
         lru->slot_of[key] = NO_SLOT;
     for (int32_t rank = 0; rank < KC_LRU_RANKS; rank++)
         make_ring(lru, head_of(lru, rank));
-    return lru;
 }
 
 void kc_lru_free(kc_context *ctx, kc_lru *lru)

@@ -44,6 +44,9 @@ void kc_lru_publish(kc_lru *lru, int32_t key, int32_t rank);
 /* Gives back the slot of a key, held or not; a key without a slot is left alone. */
 void kc_lru_drop(kc_lru *lru, int32_t key);
 
+/* As if new: no key has a slot.  None may be held. */
+void kc_lru_clear(kc_lru *lru);
+
 /* Slots that hold or have held something. */
 size_t kc_lru_used(const kc_lru *lru);
 

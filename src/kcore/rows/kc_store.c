@@ -20,12 +20,26 @@
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
+static void free_slabs(kc_context *ctx, kc_store *store)
+{
+    for (size_t s = 0; s < store->n_slabs; s++)
+        kc_free(ctx, store->slabs[s]);
+    store->n_slabs = 0;
+}
+
+void kc_store_clear(kc_context *ctx, kc_store *store)
+{
+    if (store->lru == NULL)
+        return;
+    free_slabs(ctx, store);
+    kc_lru_clear(store->lru);
+}
+
 void kc_store_free(kc_context *ctx, kc_store *store)
 {
     if (store == NULL)
         return;
-    for (size_t s = 0; s < store->n_slabs; s++)
-        kc_free(ctx, store->slabs[s]);
+    free_slabs(ctx, store);
     kc_free(ctx, store->slabs);
     kc_free(ctx, store->has_segment);
     kc_free(ctx, store->segments);

@@ -91,6 +91,9 @@ kc_status kc_store_complete(kc_call *call, kc_store *store);
 /* Whether problems of up to n_most points can use the store on several threads at once. */
 bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads);
 
+/* Gives up the rows that are kept, and their memory. */
+void kc_store_clear(kc_context *ctx, kc_store *store);
+
 /* Accepts NULL. */
 void kc_store_free(kc_context *ctx, kc_store *store);
 

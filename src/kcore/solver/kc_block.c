@@ -23,6 +23,9 @@
 #define LARGE_POINTS ((size_t)50000)
 #define UTMOST_SIZE ((size_t)4096) /* ... unless more are free, or nothing else helps */
 
+/* Crowded for so many outer steps in a row is crowded. */
+#define CROWDED_STEPS 5
+
 /* A block is solved to this share of the violation, and not below this share of tol. */
 #define INNER_SHARE 0.1
 #define INNER_TOL_SHARE 0.9
@@ -46,6 +49,7 @@ typedef struct solver {
     kc_watch watch;
     double least_violation; /* when the set last grew or the violation fell */
     int32_t n_stalled;
+    int32_t n_crowded; /* outer steps in a row */
 
     /* Of the working set; padded. */
     kc_pairs pairs;
@@ -63,6 +67,16 @@ typedef struct solver {
 static size_t find_most_size(size_t n)
 {
     return kc_min(n >= LARGE_POINTS ? MOST_SIZE_LARGE : MOST_SIZE, n);
+}
+
+static size_t size_for_free(size_t n_free)
+{
+    return (size_t)((double)n_free / KC_FREE_SHARE) + SIZE_EXTRA;
+}
+
+bool kc_block_is_crowded(size_t n_free, size_t n_points)
+{
+    return size_for_free(n_free) > kc_min(UTMOST_SIZE, n_points);
 }
 
 static void refresh(solver *s, size_t p)
@@ -168,8 +182,9 @@ static size_t choose_size(solver *s, double violation)
         s->least_violation = violation;
         s->n_stalled = 0;
     }
-    size_t for_free = (size_t)((double)s->set.n_free / KC_FREE_SHARE) + SIZE_EXTRA;
-    size_t most = kc_max(s->most_size, kc_min(for_free, kc_min(UTMOST_SIZE, n)));
+    size_t most = kc_min(size_for_free(s->set.n_free), kc_min(UTMOST_SIZE, n));
+
+    most = kc_max(s->most_size, most);
     return kc_min(kc_round_up(kc_min(kc_max(size, least), most), 16), most);
 }
 
@@ -288,6 +303,7 @@ static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool
 static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_moved)
 {
     kc_workset_look(&s->set, &s->front);
+    s->n_crowded = kc_block_is_crowded(s->set.n_free, s->dual->n_points) ? s->n_crowded + 1 : 0;
     size_t size = choose_size(s, violation);
     kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
     KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members,
@@ -321,7 +337,8 @@ static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop
     return true;
 }
 
-static kc_status run(solver *s, kc_stop *stop)
+/* *is_crowded only ever becomes true. */
+static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
 {
     int64_t max_iter = kc_dual_max_iter(s->dual);
 
@@ -330,6 +347,10 @@ static kc_status run(solver *s, kc_stop *stop)
         bool has_moved = false;
         if (is_over(s, violation, max_iter, stop))
             return KC_OK;
+        if (is_crowded != NULL && s->n_crowded >= CROWDED_STEPS) {
+            *is_crowded = true;
+            return KC_OK;
+        }
         kc_status status = step(s, violation, max_iter, &has_moved);
         if (kc_stop_of(status, stop))
             return KC_OK;
@@ -344,14 +365,15 @@ static kc_status run(solver *s, kc_stop *stop)
     }
 }
 
-kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
+                         bool *is_crowded)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
     kc_status status = start(&s);
 
     if (status == KC_OK)
-        status = run(&s, &out->stop);
+        status = run(&s, &out->stop, is_crowded);
     if (status == KC_OK) {
         memcpy(out->grad, s.grad, dual->n_points * sizeof *out->grad);
         out->n_iter = s.pairs.n_steps;

@@ -9,7 +9,13 @@
 
 #include "solver/kc_dual.h"
 
-/* As kc_dual_solve, from a feasible out->beta; does not certify. */
-kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+/* Whether a working set has no room for so many free variables: then every block undoes the work of
+ * the last, and steps over all points cost less. */
+bool kc_block_is_crowded(size_t n_free, size_t n_points);
+
+/* As kc_dual_solve, from a feasible out->beta; does not certify.  Breaks off, with what it has,
+ * where it finds itself crowded; is_crowded NULL: never. */
+kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
+                         bool *is_crowded);
 
 #endif

@@ -187,13 +187,25 @@ static kc_status focus(smo *s, int64_t max_iter, kc_solution *out)
 
     kc_dual dual = uses_whole(s) ? s->whole_dual : *s->dual;
     dual.max_iter = max_iter - n_steps;
-    kc_status status = kc_block_solve(s->call, uses_whole(s) ? s->whole : s->store, &dual, out);
+    kc_status status =
+        kc_block_solve(s->call, uses_whole(s) ? s->whole : s->store, &dual, out, NULL);
     if (kc_stop_of(status, &out->stop)) /* before its first step: what there is stays */
         return KC_OK;
     KC_TRY(status);
     out->n_iter += n_steps;
     out->n_row_visits += n_visits;
     return KC_OK;
+}
+
+static bool is_crowded(const smo *s)
+{
+    const kc_pairs *pairs = &s->pairs;
+    size_t n_free = 0;
+
+    for (int32_t g = 0; g < pairs->n_groups; g++)
+        for (size_t p = 0; p < pairs->n; p++)
+            n_free += pairs->up[g][p] == pairs->low[g][p];
+    return kc_block_is_crowded(n_free, pairs->n);
 }
 
 /* Everything but memory: the arena is given back by the caller. */
@@ -213,6 +225,10 @@ static kc_status solve(smo *s, kc_solution *out)
     if (!kc_stop_of(status, &out->stop)) {
         KC_TRY(status);
         KC_TRY(run(s, out->beta, is_short ? most : max_iter, &out->stop));
+        if (is_short && out->stop == KC_STOP_MAX_ITER && is_crowded(s)) {
+            is_short = false;
+            KC_TRY(run(s, out->beta, max_iter, &out->stop));
+        }
     }
     memcpy(out->grad, pairs->grad, s->dual->n_points * sizeof *out->grad);
     out->n_iter = pairs->n_steps;
