@@ -177,7 +177,7 @@ kc_status kc_store_complete(kc_call *call, kc_store *store)
     size_t ld = store->row_bytes / store->value_bytes;
     bool has_room = store->n <= store->n_slots && store->given == NULL && store->ask == NULL;
 
-    if (!has_room || kc_store_is_linear(store))
+    if (!has_room)
         return KC_OK;
     assert(kc_lru_used(store->lru) == 0);
     store->whole = kc_alloc(call->ctx, store->n, store->row_bytes);

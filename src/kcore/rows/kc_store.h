@@ -84,8 +84,7 @@ kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *value
                                 size_t ld, kc_store **out);
 
 /* Computes the whole matrix, if the cache has room for it, so that rows are read from then on: by
- * any number of threads at once, each with a call of its own.  Not for the linear kernel, whose
- * rows are not needed. */
+ * any number of threads at once, each with a call of its own. */
 kc_status kc_store_complete(kc_call *call, kc_store *store);
 
 /* Whether problems of up to n_most points can use the store on several threads at once. */

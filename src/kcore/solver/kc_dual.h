@@ -81,6 +81,9 @@ void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
 /* The pair steps that the problem allows: its max_iter, or the default. */
 int64_t kc_dual_max_iter(const kc_dual *dual);
 
+/* Whether a part of the points, so many, is solved by pair steps, which take its whole matrix. */
+bool kc_dual_suits_matrix(size_t n_points);
+
 /* grad = t - K b, from nothing: as many rows as b has nonzeros. */
 kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, const double *beta,
                            double *grad);

@@ -27,6 +27,11 @@ int64_t kc_dual_max_iter(const kc_dual *dual)
     return per_point > 10000000 ? per_point : 10000000;
 }
 
+bool kc_dual_suits_matrix(size_t n_points)
+{
+    return n_points <= PAIRS_POINTS_PART;
+}
+
 static bool suits_pairs(const kc_dual *dual, const kc_store *store)
 {
     size_t most = PAIRS_POINTS + PAIRS_POINTS_PER_WORK * kc_store_work(store);
@@ -36,7 +41,7 @@ static bool suits_pairs(const kc_dual *dual, const kc_store *store)
     if (kc_store_is_given(store))
         return dual->n_points <= PAIRS_POINTS_GIVEN;
     if (dual->n_points < kc_store_points(store))
-        return dual->n_points <= PAIRS_POINTS_PART;
+        return kc_dual_suits_matrix(dual->n_points);
     return dual->n_points <= kc_min(most, MOST_PAIRS_POINTS);
 }
 

@@ -40,6 +40,9 @@ kc_status kc_training_open(kc_call *call, kc_training *t);
 /* The same once more, in f64. */
 kc_status kc_training_reopen(kc_call *call, kc_training *t);
 
+/* Samples of the largest problem, at the most. */
+size_t kc_training_largest(const kc_training *t);
+
 /* A store of all samples with 1 / n_shares of the cache. */
 kc_status kc_training_create_store(kc_call *call, kc_training *t, size_t n_shares, kc_store **out);
 

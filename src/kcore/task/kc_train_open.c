@@ -10,9 +10,10 @@
 
 /* Where there are several problems, the matrix of all samples is computed at once: up to so many
  * samples, since beyond them the pairs of classes look at a small part of it, and where a value
- * costs so many multiply-adds, since others are as soon computed as read. */
+ * costs so many multiply-adds, since others are as soon computed as read.  Sparse samples cost less
+ * in large blocks, whatever the work. */
 #define MOST_WHOLE_POINTS ((size_t)16384)
-#define LEAST_WHOLE_WORK ((size_t)80)
+#define LEAST_WHOLE_WORK ((size_t)400)
 
 /* ---- Samples ------------------------------------------------------------------------------ */
 
@@ -107,13 +108,34 @@ kc_status kc_training_create_store(kc_call *call, kc_training *t, size_t n_share
     return kc_store_create(call, &config, out);
 }
 
+size_t kc_training_largest(const kc_training *t)
+{
+    const kc_samples *samples = &t->samples;
+    size_t largest = 0;
+
+    for (size_t c = 0; c < samples->n_segments; c++)
+        largest = kc_max(largest, samples->bounds[c + 1] - samples->bounds[c]);
+    return kc_min(kc_is_pairwise(t->settings->multiclass, samples->n_classes) ? 2 * largest
+                                                                              : samples->n,
+                  samples->n);
+}
+
+static bool suits_whole(const kc_training *t)
+{
+    if (t->n_problems < 2 || t->samples.n > MOST_WHOLE_POINTS)
+        return false;
+    /* Problems with a linear kernel do without a matrix if they are not small. */
+    if (kc_store_is_linear(t->store) && !kc_dual_suits_matrix(kc_training_largest(t)))
+        return false;
+    return t->points.is_sparse || kc_store_work(t->store) >= LEAST_WHOLE_WORK;
+}
+
 static kc_status open_store(kc_call *call, kc_training *t)
 {
     const size_t n = t->samples.n;
 
     KC_TRY(kc_training_create_store(call, t, 1, &t->store));
-    if (t->n_problems > 1 && n <= MOST_WHOLE_POINTS &&
-        kc_store_work(t->store) >= LEAST_WHOLE_WORK) {
+    if (suits_whole(t)) {
         const kc_status status = kc_store_complete(call, t->store);
         if (status != KC_ERR_TIME) /* then problems end at once with what they start from */
             KC_TRY(status);

@@ -263,24 +263,13 @@ static kc_status solve_together(kc_call *call, side_by_side *s, size_t begin, si
     return KC_OK;
 }
 
-static size_t largest_problem(const kc_training *t)
-{
-    const kc_samples *samples = &t->samples;
-    size_t largest = 0;
-
-    for (size_t c = 0; c < samples->n_segments; c++)
-        largest = kc_max(largest, samples->bounds[c + 1] - samples->bounds[c]);
-    return kc_min(kc_is_pairwise(t->settings->multiclass, samples->n_classes) ? 2 * largest
-                                                                              : samples->n,
-                  samples->n);
-}
-
 /* Whether problems are solved side by side; *n_stores is how many stores that takes. */
 static bool makes_team(const kc_call *call, const kc_training *t, size_t *n_stores)
 {
     const size_t n_threads = (size_t)call->n_threads;
 
-    *n_stores = kc_store_is_shared(t->store, largest_problem(t), call->n_threads) ? 1 : n_threads;
+    *n_stores =
+        kc_store_is_shared(t->store, kc_training_largest(t), call->n_threads) ? 1 : n_threads;
     return n_threads > 1 && t->samples.n >= LEAST_TEAM_POINTS && t->n_problems > 2 &&
            !kc_training_is_asked(t) && kc_store_slots(t->store) / *n_stores >= 2;
 }
