@@ -92,6 +92,18 @@ static void residues_of_rounding_are_put_on_their_bounds(void)
     CHECK(memcmp(copy, tiny, sizeof copy) == 0);
 }
 
+/* A variable at the kink would start to violate with the least residue of others. */
+static void variables_at_a_kink_take_no_residue(void)
+{
+    double lo[3] = {-1, -1, -4}, hi[3] = {1, 1, 4}, t[3] = {0};
+    double beta[3] = {1 - 2e-16, -1, 0};
+    kc_dual dual = {
+        .n_points = 3, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .epsilon = 0.1, .tol = 1e-3};
+
+    kc_dual_settle(&dual, 1, beta);
+    CHECK(beta[0] == 1 && beta[1] == -1 && beta[2] == 0);
+}
+
 static void a_sum_out_of_reach_is_refused_with_its_numbers(void)
 {
     double lo[2] = {0, 0};
@@ -173,6 +185,7 @@ int main(void)
     RUN(a_feasible_start_is_left_as_it_is);
     RUN(from_zeros_the_first_variables_are_filled);
     RUN(residues_of_rounding_are_put_on_their_bounds);
+    RUN(variables_at_a_kink_take_no_residue);
     RUN(a_sum_out_of_reach_is_refused_with_its_numbers);
     RUN(the_certificate_holds_at_any_feasible_point);
     RUN(the_intercept_is_the_mean_of_free_variables_or_the_middle);

@@ -253,7 +253,7 @@ static void free_sparse(sparse *s)
 
 static void check_storage(const kc_kernel_node *node, kc_dtype dtype)
 {
-    svm_case c = svm_case_make(8, 200, 60, 2), at = svm_case_make(9, 50, 60, 2);
+    svm_case c = svm_case_make(8, 200, 80, 2), at = svm_case_make(9, 50, 80, 2);
     sparse thin = thin_out(&c), thin_at = thin_out(&at);
     shape s = make_shape(c.n, 7);
     const kc_points *points[] = {&c.points, &thin.points};

@@ -56,7 +56,7 @@ static void values_are_within_their_bounds(void)
 
 static void every_form_of_the_samples_gives_the_same_bits(void)
 {
-    enum { N_X = 101, N_Z = 67, D = 31 };
+    enum { N_X = 101, N_Z = 67, D = 71 };
     ref_samples x = ref_random(3, N_X, D, 0.3, KC_F32), z = ref_random(4, N_Z, D, 0.3, KC_F32);
 
     for (size_t k = 0; k < 2; k++)

@@ -112,7 +112,7 @@ static void check_on_both_types(const expression *e)
 {
     for (size_t k = 0; k < 2; k++) {
         check_expression(e, 5, dtypes[k]);
-        check_expression(e, 60, dtypes[k]);
+        check_expression(e, 80, dtypes[k]);
     }
 }
 
@@ -173,7 +173,7 @@ static void a_thousand_nodes_are_evaluated(void)
         push(&e, (kc_kernel_node){.op = KC_SCALE, .gamma = 0.5});
     }
     check_expression(&e, 5, KC_F32);
-    check_expression(&e, 60, KC_F64);
+    check_expression(&e, 80, KC_F64);
 }
 
 /* (K + K') K'' is not K + K' K'': which operand is which must not matter only for sums. */

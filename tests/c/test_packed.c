@@ -182,7 +182,7 @@ static void few_features_or_many_nonzeros_are_packed_dense(void)
 
 static void sorted_rows_of_the_right_type_are_borrowed(void)
 {
-    ref_samples s = ref_random(3, 20, 60, 0.2, KC_F32);
+    ref_samples s = ref_random(3, 20, 80, 0.2, KC_F32);
 
     for (size_t k = 0; k < 2; k++)
         for (int form = REF_CSR; form <= REF_CSR_UNSORTED; form++)
@@ -204,7 +204,7 @@ static void sorted_rows_of_the_right_type_are_borrowed(void)
 
 static void a_free_packed_is_empty_and_may_be_freed_again(void)
 {
-    ref_samples s = ref_random(3, 20, 60, 0.2, KC_F32);
+    ref_samples s = ref_random(3, 20, 80, 0.2, KC_F32);
     ref_view view = ref_view_make(&s, REF_CSR_UNSORTED, KC_F32);
     kc_packed p;
 
@@ -426,7 +426,7 @@ static void an_order_is_kept_by_every_form(void)
 
     fill_order(order);
     for (size_t k = 0; k < 2; k++)
-        for (size_t d = 5; d <= 45; d += 40)
+        for (size_t d = 5; d <= 85; d += 80)
             for (int form = REF_DENSE; form < REF_N_FORMS; form++) {
                 ref_samples s = ref_random(d, N_ORDER, d, 0.2, dtypes[k]);
                 ref_samples ordered = pick(&s, order, N_ORDER);
@@ -457,7 +457,7 @@ static void a_bad_value_is_named_by_its_row_in_the_view(void)
     int32_t order[N_ORDER];
 
     fill_order(order);
-    for (size_t d = 5; d <= 45; d += 40)
+    for (size_t d = 5; d <= 85; d += 80)
         for (int form = REF_DENSE; form < REF_N_FORMS; form++) {
             ref_samples s = ref_random(d, N_ORDER, d, 0.2, KC_F32);
             ref_view view;
@@ -482,7 +482,7 @@ static void a_subset_without_memory_is_empty_and_leaks_nothing(void)
     const int32_t rows[] = {3, 1, 2};
 
     for (int form = REF_DENSE; form <= REF_CSR; form += REF_CSR) {
-        ref_samples s = ref_random(1, 20, 40, 0.2, KC_F32);
+        ref_samples s = ref_random(1, 20, 80, 0.2, KC_F32);
         ref_view view = ref_view_make(&s, (ref_form)form, KC_F32);
         kc_packed all, taken;
         bool was_refused = true;

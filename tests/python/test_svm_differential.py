@@ -75,6 +75,8 @@ def check_the_report(case, report, audits):
 def check_against_libsvm(case, model, audits, within):
     """Dual objectives, and decision values within what the gaps leave open."""
     found, has_converged = cases.reference(case)
+    if found is None:
+        return 0.0
     ours, theirs = cases.problems(case, model), cases.problems(case, found)
     worst = 0.0
     for (problem, b, _), (_, other, intercept), mine in zip(ours, theirs, audits, strict=True):

@@ -226,7 +226,7 @@ def with_index_dtype(X, dtype):
 
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("d", "density"), [(5, 0.5), (60, 0.1), (60, 0.9), (3000, 0.01)])
+@pytest.mark.parametrize(("d", "density"), [(5, 0.5), (90, 0.1), (90, 0.9), (3000, 0.01)])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_csr_has_the_bits_of_dense(kernel, d, density, dtype, index_dtype, rng):
     X = sparse_samples(rng, 40, d, density, dtype)

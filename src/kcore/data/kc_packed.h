@@ -15,7 +15,7 @@
 #include "simd/kc_ops.h"
 
 /* Up to this many features, |x - z|^2 is summed from differences: more exact, and no slower. */
-#define KC_DIRECT_DIFF_MAX 24
+#define KC_DIRECT_DIFF_MAX 64
 
 typedef struct kc_packed {
     const char *name; /* what messages call the points; the caller's: not for use after its call */

@@ -115,7 +115,8 @@ void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
             size = fmax(size, fabs(beta[p]));
         for (size_t p = 0; p < n; p++) {
             const double settled = settle_one(beta[p], lo[p], hi[p], size, most);
-            const double room = fmin(hi[p] - settled, settled - lo[p]);
+            const double to_bounds = fmin(hi[p] - settled, settled - lo[p]);
+            const double room = dual->epsilon > 0 ? fmin(to_bounds, fabs(settled)) : to_bounds;
             missing += beta[p] - settled;
             beta[p] = settled;
             roomiest = room > most_room ? p : roomiest;
