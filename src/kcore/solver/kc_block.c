@@ -23,8 +23,10 @@
 #define LARGE_POINTS ((size_t)50000)
 #define UTMOST_SIZE ((size_t)4096) /* ... unless more are free, or nothing else helps */
 
-/* Crowded for so many outer steps in a row is crowded. */
-#define CROWDED_STEPS 5
+/* Crowded by free variables for so many outer steps in a row is crowded, where those are more than
+ * this share of the support vectors: others may still go to their bounds. */
+#define CROWDED_STEPS 2
+#define CROWDED_SHARE 0.5
 
 /* A block is solved to this share of the violation, and not below this share of tol. */
 #define INNER_SHARE 0.1
@@ -300,10 +302,16 @@ static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool
     return KC_OK;
 }
 
+static bool is_crowded(const solver *s)
+{
+    return kc_block_is_crowded(s->set.n_free, s->dual->n_points) &&
+           (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
+}
+
 static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_moved)
 {
     kc_workset_look(&s->set, &s->front);
-    s->n_crowded = kc_block_is_crowded(s->set.n_free, s->dual->n_points) ? s->n_crowded + 1 : 0;
+    s->n_crowded = is_crowded(s) ? s->n_crowded + 1 : 0;
     size_t size = choose_size(s, violation);
     kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
     KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members,
