@@ -107,15 +107,18 @@ class Listener:
     def __init__(self, callback: Callable[[Progress], object], n_done: int) -> None:
         self.callback = callback
         self.n_done = n_done
+        self.is_finished = False  # the callback wants an end
         self.start = self.last = time.perf_counter()
 
     def __call__(
         self, phase: str, seconds: float, n_iter: int, objective: float, violation: float
-    ) -> None:
-        """Tell what the core tells of its call."""
+    ) -> bool:
+        """Tell what the core tells of its call; return whether the callback wants an end."""
         self.last = time.perf_counter()
         told = Progress(phase, self.last - self.start, self.n_done + n_iter, objective, violation)
-        self.callback(told)
+        answer = self.callback(told)
+        self.is_finished = isinstance(answer, (bool, np.bool_)) and bool(answer)
+        return self.is_finished
 
     def note(self, turn: Turn) -> None:
         """Count the passes of a call, and tell of them where nothing was told for 20 ms."""
@@ -160,6 +163,7 @@ class Line(Fitted):
         self.votes: list[list[Votes]] = [[] for _ in states] if votes is None else list(votes)
         self.bound: float | None = None
         self.is_out_of_time = False
+        self.is_finished = False  # by the callback
 
     @property
     def is_direct(self) -> bool:

@@ -170,7 +170,7 @@ def perceptron_run(
     s.n_passes = len(eta)
     run.time_limit = time_limit
     if callback is not None:
-        listener = Listener(callback)
+        listener = Listener(callback, True)
         run.on_progress = tell_progress
         run.progress_data = <void *>listener
     c_states = <kc_perceptron_state *>PyMem_Malloc(

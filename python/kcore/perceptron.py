@@ -98,7 +98,8 @@ class Perceptron(ClassifierMixin, RuleEstimator):
     time_limit : float or None, default=None
         Seconds after which `fit` or `partial_fit` ends with what it has, and a warning.
     callback : callable or None, default=None
-        Called with a `Progress` at least every 50 ms; an exception stops the fit.
+        Called with a `Progress` at least every 50 ms. Where it returns True, learning ends with
+        what there is, and a warning; an exception stops the fit and changes nothing.
 
     Attributes
     ----------
@@ -276,7 +277,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             line.go_on(start)
             n_done = line.n_passes
         self._learn(line, Samples(points, codes, len(labels), weights), n_done, 1)
-        if line.is_out_of_time:
+        if line.is_out_of_time or line.is_finished:
             self._warn(line)
         self._fitted = line
         return self
@@ -350,7 +351,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         turns: list[list[Turn]] = [[] for _ in line.states]
         active = list(range(len(line.states)))
         done = 0
-        while active and done < n_passes and not line.is_out_of_time:
+        while active and done < n_passes and not (line.is_out_of_time or line.is_finished):
             eta = self._schedule(first + done, min(at_once, n_passes - done))
             left = max(end - time.perf_counter(), 1e-9) if limit else 0.0
             self._run(line, samples, active, eta, left, listener)
@@ -358,6 +359,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                 turns[k].append(Turn.of(line.states[k]))
             if listener is not None:
                 listener.note(turns[active[-1]][-1])
+                line.is_finished = listener.is_finished
             active = [k for k in active if not line.states[k].is_converged]
             line.is_out_of_time = any(line.states[k].n_done < len(eta) for k in active)
             done += len(eta)
@@ -410,12 +412,15 @@ class Perceptron(ClassifierMixin, RuleEstimator):
 
     def _warn(self, line: Line) -> None:
         last = sum(int(m.numbers[-1]) for m in line.mistakes if len(m))
-        if line.is_out_of_time:
+        is_converged = all(state.is_converged for state in line.states)
+        if line.is_finished and not is_converged:
+            text = f"was ended by its callback in pass {line.n_passes + 1}."
+        elif line.is_out_of_time:
             text = f"reached time_limit={self.time_limit} in pass {line.n_passes + 1}"
             if line.n_passes:
                 text += f"; the last whole one made {last} mistakes"
             text += ". Raise time_limit."
-        elif not all(state.is_converged for state in line.states):
+        elif not is_converged:
             text = (
                 f"ended after max_iter={self.max_iter} passes without separating the classes: the "
                 f"last pass made {last} mistakes. They may not be linearly separable"

@@ -285,6 +285,15 @@ def test_a_callback_is_told_how_far_the_fit_has_come(endless):
     assert seen[-1].seconds > 0.3
 
 
+@pytest.mark.parametrize("n", [100, None])
+def test_a_callback_that_returns_true_ends_the_fit_with_what_it_has(endless, n):
+    X, y = endless
+    with pytest.warns(ConvergenceWarning, match="was ended by its callback in pass"):
+        model = Perceptron(**ENDLESS, callback=lambda progress: True).fit(X[:n], y[:n])
+    assert model.n_iter_ >= 0
+    assert set(model.predict(X[:50])) <= set(y)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_callback_raises_ends_the_fit_and_changes_nothing(kind, endless):
     X, y = endless
