@@ -29,7 +29,7 @@ static void free_slabs(kc_context *ctx, kc_store *store)
 
 void kc_store_clear(kc_context *ctx, kc_store *store)
 {
-    if (store->lru == NULL)
+    if (store->lru == NULL || kc_lru_used(store->lru) == 0) /* always so where it is shared */
         return;
     free_slabs(ctx, store);
     kc_lru_clear(store->lru);

@@ -70,7 +70,8 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
     if (!t->is_f32_tried || t->is_f64_needed || solution->stop != KC_STOP_CONVERGED)
         return KC_OK;
     KC_TRY(kc_precision_measure(call, &audit, &worst));
-    t->is_f64_needed = !kc_precision_suffices(t->settings, worst);
+    if (!kc_precision_suffices(t->settings, worst))
+        t->is_f64_needed = true; /* never back: others may have said so meanwhile */
     return KC_OK;
 }
 
