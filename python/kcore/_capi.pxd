@@ -375,6 +375,8 @@ cdef extern from "kcore/kcore.h" nogil:
         double *best_intercepts
         double best_loss
         int64_t best_mistakes
+        int64_t best_run
+        int64_t changed_at
 
     kc_status kc_perceptron_run(
         kc_context *ctx, const kc_run *run, const kc_perceptron_settings *settings,

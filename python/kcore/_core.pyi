@@ -164,6 +164,8 @@ class LinearState:
     has_best: bool
     best_loss: float
     best_mistakes: int
+    best_run: int
+    changed_at: int
     def __new__(
         cls,
         positive: int,

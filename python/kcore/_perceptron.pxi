@@ -36,7 +36,7 @@ cdef class LinearState:
     cdef readonly object weights, intercepts, late_weights, late_intercepts
     cdef readonly object best_weights, best_intercepts, random
     cdef readonly object mistakes, criterion, log
-    cdef readonly int64_t n_steps, n_updates, n_done, best_mistakes
+    cdef readonly int64_t n_steps, n_updates, n_done, best_mistakes, best_run, changed_at
     cdef readonly bint is_converged, has_best
     cdef readonly double best_loss
     cdef Py_buffer buffers[9]
@@ -61,14 +61,14 @@ cdef class LinearState:
 
     cdef tuple counts(self):
         return (self.n_steps, self.n_updates, self.n_done, self.is_converged, self.has_best,
-                self.best_loss, self.best_mistakes)
+                self.best_loss, self.best_mistakes, self.best_run, self.changed_at)
 
     def __reduce__(self):
         return LinearState, (self.positive, *self.arrays()), self.counts()
 
     def __setstate__(self, counts):
         (self.n_steps, self.n_updates, self.n_done, self.is_converged, self.has_best,
-         self.best_loss, self.best_mistakes) = counts
+         self.best_loss, self.best_mistakes, self.best_run, self.changed_at) = counts
 
     def copy(self):
         """Return a state with arrays of its own, to go on from."""
@@ -90,6 +90,8 @@ cdef class LinearState:
         state.has_best = self.has_best
         state.best_loss = self.best_loss
         state.best_mistakes = self.best_mistakes
+        state.best_run = self.best_run
+        state.changed_at = self.changed_at
         for k in range(4):
             state.random[k] = random[k]
         self.mistakes = empty(n_passes, INT64)
@@ -130,6 +132,8 @@ cdef class LinearState:
         self.has_best = state.has_best
         self.best_loss = state.best_loss
         self.best_mistakes = state.best_mistakes
+        self.best_run = state.best_run
+        self.changed_at = state.changed_at
         if self.log is not None:
             self.log = self.log[:state.n_log].copy()
         return 0

@@ -82,7 +82,8 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         Single rule only.
     pocket : bool, default=False
         Predict by the vector with the fewest samples with a.y <= 0, by their weights, among those
-        at the ends of passes.
+        at the ends of passes and (single rule) those that were right for as many samples in a row
+        as the one that is kept (Gallant's ratchet).
     multi_class : {'ovr', 'direct'}, default='ovr'
         More than two classes: one problem for each class against the rest, or one weight vector for
         each class trained together: a mistake adds the sample to its own class and takes it from

@@ -4,6 +4,7 @@ Samples, steps and weights are small whole numbers or halves and quarters of the
 is exact in any order and results can be compared bit for bit.
 """
 
+import itertools
 import math
 import warnings
 
@@ -91,6 +92,29 @@ def direct(X, codes, n_passes, eta=lambda k: 1.0, margin=0.0):
                 mistakes[-1] += 1
             trail.append(A)
     return np.array(trail), mistakes
+
+
+def pocket(trail, is_wrong, n_passes, weights=None):
+    """Return the vector that Gallant's ratchet keeps, and its number of mistakes.
+
+    `trail` has the vector after each step of the single rule, `is_wrong` tells the mistakes of one.
+    """
+    n = len(trail) // n_passes
+    weights = np.ones(n) if weights is None else weights
+    best, least, best_run, run, n_rated = None, math.inf, -1, 0, 0
+    for step, a in enumerate(trail):
+        before = trail[step - 1] if step else np.zeros_like(a)
+        place = step % n
+        n_rated *= place > 0
+        is_kept = np.array_equal(a, before)
+        if not is_kept and run >= best_run and n_rated < 1 + 8 * place // n:
+            n_rated += 1
+            if weights @ is_wrong(before) < least:
+                best, least, best_run = before, weights @ is_wrong(before), run
+        run = run + 1 if is_kept else 0
+        if place == n - 1 and weights @ is_wrong(a) < least:
+            best, least, best_run = a, weights @ is_wrong(a), run
+    return best, int(is_wrong(best).sum())
 
 
 # ---- Data and fits
@@ -362,18 +386,29 @@ def test_the_direct_rule_of_two_classes_is_the_rule_of_two_classes(noisy):
 # ---- The pocket
 
 
-@pytest.mark.parametrize("rule", ["single", "batch"])
 @pytest.mark.parametrize("margin", [0.0, 2.5])
-def test_the_pocket_holds_the_first_of_the_best_ends_of_passes(rule, margin, noisy):
+@pytest.mark.parametrize("form", ["f64", "f32", "csr"])
+def test_the_pocket_is_that_of_the_ratchet(form, margin, noisy):
     X, y = noisy
     Y = augmented(X, signs(y))
-    reference = {"single": single, "batch": batch}[rule]
-    trail, mistakes, criterion = reference(Y, 30, margin=margin)
-    ends = trail[N - 1 :: N] if rule == "single" else trail
-    wrong = (Y @ ends.T <= 0).sum(axis=0)
+    trail, mistakes, criterion = single(Y, 30, margin=margin)
+    best, least = pocket(trail, lambda a: Y @ a <= 0, 30)
+    at_ends = (Y @ trail[N - 1 :: N].T <= 0).sum(axis=0)
+    assert least < at_ends.min() < at_ends[-1]
+    model = fit(FORMS[form](X), y, margin=margin, pocket=True, max_iter=30)
+    assert_is(model, best, mistakes, criterion)
+    assert model.pocket_mistakes_ == least == (model.predict(X) != y).sum()
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.5])
+def test_the_pocket_of_the_batch_rule_is_the_first_of_its_best_vectors(margin, noisy):
+    X, y = noisy
+    Y = augmented(X, signs(y))
+    trail, mistakes, criterion = batch(Y, 30, margin=margin)
+    wrong = (Y @ trail.T <= 0).sum(axis=0)
     assert wrong.min() < wrong[-1]
-    model = fit(X, y, rule=rule, margin=margin, pocket=True, max_iter=30)
-    assert_is(model, ends[wrong.argmin()], mistakes, criterion)
+    model = fit(X, y, rule="batch", margin=margin, pocket=True, max_iter=30)
+    assert_is(model, trail[wrong.argmin()], mistakes, criterion)
     assert model.pocket_mistakes_ == wrong.min() == (model.predict(X) != y).sum()
 
 
@@ -384,29 +419,50 @@ def test_a_pocket_for_each_class_and_of_the_direct_rule(three):
     total = 0
     for k in range(3):
         Y = augmented(X, np.where(y == k, 1.0, -1.0))
-        ends = single(Y, 20)[0][N - 1 :: N]
-        wrong = (Y @ ends.T <= 0).sum(axis=0)
-        assert_same_bits(vectors(model)[k], ends[wrong.argmin()])
-        total += wrong.min()
+        best, least = pocket(single(Y, 20)[0], lambda a, Y=Y: Y @ a <= 0, 20)
+        assert_same_bits(vectors(model)[k], best)
+        total += least
     assert model.pocket_mistakes_ == total
-    ends = direct(X, y, 20)[0][N - 1 :: N]
-    values = ends @ Z.T  # of pass, class, sample
-    own = np.take_along_axis(values, np.broadcast_to(y, (len(ends), 1, N)), axis=1)[:, 0]
-    others = np.where(np.eye(3, dtype=bool)[y].T, -np.inf, values).max(axis=1)
-    wrong = (own <= others).sum(axis=1)
+
+    def is_wrong(A):
+        values = A @ Z.T
+        others = np.where(np.eye(3, dtype=bool)[y].T, -np.inf, values).max(axis=0)
+        return values[y, np.arange(N)] <= others
+
+    best, least = pocket(direct(X, y, 20)[0], is_wrong, 20)
     model = fit(X, y, pocket=True, multi_class="direct", max_iter=20)
-    assert_same_bits(vectors(model), ends[wrong.argmin()])
-    assert model.pocket_mistakes_ == wrong.min()
+    assert_same_bits(vectors(model), best)
+    assert model.pocket_mistakes_ == least
 
 
 def test_the_pocket_counts_samples_by_their_weights(noisy):
     X, y = noisy
     weights = np.where(y == 1, 8.0, 0.5)
     Y = augmented(X, signs(y))
-    ends = single(Y, 30, weights=weights)[0][N - 1 :: N]
-    loss = ((Y @ ends.T <= 0) * weights[:, None]).sum(axis=0)
+    trail = single(Y, 30, weights=weights)[0]
+    best, least = pocket(trail, lambda a: Y @ a <= 0, 30, weights)
     model = fit(X, y, weights, pocket=True, max_iter=30)
-    assert_same_bits(vectors(model)[0], ends[loss.argmin()])
+    assert_same_bits(vectors(model)[0], best)
+    assert model.pocket_mistakes_ == least
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_the_pocket_finds_the_best_line_for_xor(order):
+    X = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])[list(order)]
+    y = (X[:, 0] * X[:, 1] < 0).astype(int)
+    assert fit(X, y, pocket=True, max_iter=1).pocket_mistakes_ == 1
+    model = fit((X + 1) / 2, y, pocket=True, shuffle=True, eta="sqrt", random_state=0, max_iter=50)
+    assert model.pocket_mistakes_ == 1 == (model.predict((X + 1) / 2) != y).sum()
+
+
+def test_the_first_of_equals_stays_in_the_pocket(noisy):
+    X, y = noisy
+    model = fit(X, y, pocket=True, max_iter=30)
+    held = vectors(model)
+    right = np.flatnonzero(model.predict(X) == y)[:1]
+    model.partial_fit(X[right], y[right])  # which the vector at hand may do as well
+    assert model.pocket_mistakes_ == 0
+    assert_same_bits(vectors(model), held)
 
 
 # ---- Weights

@@ -11,6 +11,10 @@
 /* Numbers multiplied between two looks at the clock: below a millisecond. */
 #define POLL_VALUES ((size_t)1 << 19)
 
+/* Vectors that may be rated inside of a pass beside the first: with the one at its end, a pass with
+ * a pocket costs no more than so many others. */
+#define RATED_OF_PASS ((size_t)8)
+
 typedef struct learner {
     kc_call *call;
     const kc_perceptron_problem *problem;
@@ -26,7 +30,8 @@ typedef struct learner {
     size_t row_values; /* about as many numbers are multiplied for a sample */
     size_t at_once;    /* samples between two looks at the clock */
     size_t since_poll;
-    size_t n_seen; /* samples of this pass that were looked at, and corrected if need be */
+    size_t n_seen;  /* samples of this pass that were looked at, and corrected if need be */
+    size_t n_rated; /* vectors that were rated inside of this pass */
     bool is_overflown;
 } learner;
 
@@ -137,6 +142,75 @@ static size_t find_mistake(learner *l, const double *weights, const double *inte
     return l->n_used;
 }
 
+/* ---- The pocket --------------------------------------------------------------------------- */
+
+/* The weight and the number of the samples with a.y <= 0; false where that weight comes to `limit`,
+ * or the learning has ended. */
+static bool rate(learner *l, const double *weights, const double *intercepts, double limit,
+                 double *loss, int64_t *n_mistakes)
+{
+    mistake m;
+
+    *loss = 0.0;
+    *n_mistakes = 0;
+    for (size_t place = find_mistake(l, weights, intercepts, 0.0, 0, &m); place < l->n_used;
+         place = find_mistake(l, weights, intercepts, 0.0, place + 1, &m)) {
+        *loss += weight_of(l, m.sample);
+        ++*n_mistakes;
+        if (*loss >= limit)
+            return false;
+    }
+    return !has_ended(l);
+}
+
+/* What the pocket holds from before is judged by these samples, too. */
+static void open_pocket(learner *l)
+{
+    kc_perceptron_state *state = l->state;
+    int64_t n_mistakes;
+    double loss;
+
+    if (state->best_weights != NULL && state->has_best &&
+        rate(l, state->best_weights, state->best_intercepts, HUGE_VAL, &loss, &n_mistakes)) {
+        state->best_loss = loss;
+        state->best_mistakes = n_mistakes;
+    }
+}
+
+/* `run` samples one after the other were right by the vector at hand. */
+static void keep_best(learner *l, int64_t run)
+{
+    const size_t n_outputs = (size_t)l->n_outputs;
+    kc_perceptron_state *state = l->state;
+    const double limit = state->has_best ? state->best_loss : HUGE_VAL;
+    int64_t n_mistakes;
+    double loss;
+
+    if (state->best_weights == NULL || has_ended(l) ||
+        !rate(l, state->weights, state->intercepts, limit, &loss, &n_mistakes) || !(loss < limit))
+        return;
+    memcpy(state->best_weights, state->weights,
+           n_outputs * l->problem->x->d * sizeof *state->best_weights);
+    memcpy(state->best_intercepts, state->intercepts, n_outputs * sizeof *state->best_intercepts);
+    state->best_loss = loss;
+    state->best_mistakes = n_mistakes;
+    state->best_run = run;
+    state->has_best = 1;
+}
+
+/* Gallant's ratchet: before the vector at hand is corrected for the sample at `place`.  One that
+ * was right for long deserves to be rated.  Runs are short where mistakes are many, so that the
+ * number of ratings is bounded as well, in step with the pass: all of them would else be spent at
+ * its beginning. */
+static void keep_if_long(learner *l, size_t place, int64_t run)
+{
+    if (l->state->best_weights == NULL || (l->state->has_best && run < l->state->best_run) ||
+        l->n_rated > RATED_OF_PASS * place / l->n_used)
+        return;
+    l->n_rated++;
+    keep_best(l, run);
+}
+
 /* ---- The fixed-increment rule ------------------------------------------------------------- */
 
 static void count_mistake(learner *l, int64_t pass, const mistake *m)
@@ -146,7 +220,7 @@ static void count_mistake(learner *l, int64_t pass, const mistake *m)
         weight_of(l, m->sample) * (l->problem->settings->margin - m->value);
 }
 
-/* One cycle over the samples with one weight vector. */
+/* One cycle over the samples with one weight vector, of which only the last is looked at. */
 static void single_pass(learner *l, int64_t pass, double eta)
 {
     const kc_rowwise *x = l->problem->x;
@@ -185,7 +259,7 @@ static void single_pass(learner *l, int64_t pass, double eta)
     state->criterion[pass] = rule.criterion;
 }
 
-/* ---- The same with a weight vector for each class ----------------------------------------- */
+/* ---- The same from mistake to mistake: a vector for each class, or with a pocket ----------- */
 
 static void log_update(const learner *l, const mistake *m, double step)
 {
@@ -217,7 +291,20 @@ static void move_output(const learner *l, int32_t output, double step, size_t i)
         state->late_intercepts[output] += late;
 }
 
-static void direct_pass(learner *l, int64_t pass, double eta)
+static void correct(learner *l, int64_t pass, const mistake *m, double eta)
+{
+    const double step = m->sign * eta * weight_of(l, m->sample);
+
+    l->state->n_updates++;
+    l->state->changed_at = l->state->n_steps;
+    count_mistake(l, pass, m);
+    log_update(l, m, step);
+    move_output(l, m->raised, step, m->sample);
+    if (m->lowered >= 0)
+        move_output(l, m->lowered, -step, m->sample);
+}
+
+static void stepwise_pass(learner *l, int64_t pass, double eta)
 {
     kc_perceptron_state *state = l->state;
     const double margin = l->problem->settings->margin;
@@ -226,14 +313,10 @@ static void direct_pass(learner *l, int64_t pass, double eta)
     size_t place = find_mistake(l, state->weights, state->intercepts, margin, 0, &m);
 
     while (place < l->n_used) {
-        const double step = eta * weight_of(l, m.sample);
-
-        state->n_steps = before + (int64_t)place + 1;
-        state->n_updates++;
-        count_mistake(l, pass, &m);
-        log_update(l, &m, step);
-        move_output(l, m.raised, step, m.sample);
-        move_output(l, m.lowered, -step, m.sample);
+        state->n_steps = before + (int64_t)place;
+        keep_if_long(l, place, state->n_steps - state->changed_at);
+        state->n_steps++;
+        correct(l, pass, &m, eta);
         place = find_mistake(l, state->weights, state->intercepts, margin, place + 1, &m);
     }
     state->n_steps = before + (int64_t)l->n_seen;
@@ -292,57 +375,6 @@ static void batch_pass(learner *l, int64_t pass, double eta)
     }
     state->n_updates++;
     state->is_converged = eta * sqrt(square) < l->problem->settings->theta;
-}
-
-/* ---- The pocket --------------------------------------------------------------------------- */
-
-/* The weight and the number of the samples with a.y <= 0; false where the learning has ended. */
-static bool rate(learner *l, const double *weights, const double *intercepts, double *loss,
-                 int64_t *n_mistakes)
-{
-    mistake m;
-
-    *loss = 0.0;
-    *n_mistakes = 0;
-    for (size_t place = find_mistake(l, weights, intercepts, 0.0, 0, &m); place < l->n_used;
-         place = find_mistake(l, weights, intercepts, 0.0, place + 1, &m)) {
-        *loss += weight_of(l, m.sample);
-        ++*n_mistakes;
-    }
-    return !has_ended(l);
-}
-
-/* What the pocket holds from before is judged by these samples, too. */
-static void open_pocket(learner *l)
-{
-    kc_perceptron_state *state = l->state;
-    int64_t n_mistakes;
-    double loss;
-
-    if (state->best_weights != NULL && state->has_best &&
-        rate(l, state->best_weights, state->best_intercepts, &loss, &n_mistakes)) {
-        state->best_loss = loss;
-        state->best_mistakes = n_mistakes;
-    }
-}
-
-static void keep_best(learner *l)
-{
-    const size_t n_outputs = (size_t)l->n_outputs;
-    kc_perceptron_state *state = l->state;
-    int64_t n_mistakes;
-    double loss;
-
-    if (state->best_weights == NULL || has_ended(l) ||
-        !rate(l, state->weights, state->intercepts, &loss, &n_mistakes) ||
-        (state->has_best && loss >= state->best_loss))
-        return;
-    memcpy(state->best_weights, state->weights,
-           n_outputs * l->problem->x->d * sizeof *state->best_weights);
-    memcpy(state->best_intercepts, state->intercepts, n_outputs * sizeof *state->best_intercepts);
-    state->best_loss = loss;
-    state->best_mistakes = n_mistakes;
-    state->has_best = 1;
 }
 
 /* ---- Driver ------------------------------------------------------------------------------- */
@@ -418,13 +450,13 @@ static void run_pass(learner *l, int64_t pass)
 
     state->mistakes[pass] = 0;
     state->criterion[pass] = 0.0;
-    l->n_seen = 0;
+    l->n_seen = l->n_rated = 0;
     if (l->order != NULL)
         shuffle(l);
     if (l->problem->settings->rule == KC_RULE_BATCH)
         batch_pass(l, pass, eta);
-    else if (l->n_outputs > 1)
-        direct_pass(l, pass, eta);
+    else if (l->n_outputs > 1 || state->best_weights != NULL)
+        stepwise_pass(l, pass, eta);
     else
         single_pass(l, pass, eta);
     if (!is_whole(l))
@@ -432,7 +464,7 @@ static void run_pass(learner *l, int64_t pass)
     state->n_done = pass + 1;
     if (state->mistakes[pass] == 0)
         state->is_converged = 1;
-    keep_best(l);
+    keep_best(l, state->n_steps - state->changed_at);
     l->call->progress.n_iter = pass + 1;
     l->call->progress.objective = state->criterion[pass];
     (void)kc_call_poll(l->call);

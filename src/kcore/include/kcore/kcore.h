@@ -513,13 +513,19 @@ typedef struct kc_perceptron_state {
     int64_t n_done;       /* passes begun and ended */
     int32_t is_converged; /* a whole pass without a mistake, or the step below theta */
     int32_t has_best;     /* whether the pocket holds anything */
-    double *best_weights; /* the pocket, shapes as weights and intercepts: of the vectors at the
-                             ends of passes, the one with the least weight of samples with
-                             a.y <= 0.  What it holds before is compared on the same samples.
-                             NULL: not wanted */
+    double *best_weights; /* the pocket, shapes as weights and intercepts: of the vectors that were
+                             rated, the one with the least weight of samples with a.y <= 0, the
+                             first of equals.  Rated are those at the ends of passes and (single
+                             rule) those that are to be corrected after a run of right samples that
+                             was no shorter than that of the pocket's, of them 1 + 8 p / n while p
+                             of n samples of a pass were looked at.  What it holds before is
+                             compared on the same samples.  NULL: not wanted */
     double *best_intercepts;
     double best_loss;      /* that weight */
     int64_t best_mistakes; /* number of those samples */
+    int64_t best_run;      /* with the pocket: samples that its vector had been right for, one after
+                              the other, when it was rated */
+    int64_t changed_at;    /* with the pocket: n_steps at the last correction */
 } kc_perceptron_state;
 
 /* Runs every problem of `states` until it converges, n_passes are done, or the time limit is
