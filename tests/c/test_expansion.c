@@ -1,6 +1,7 @@
 /* Expansions: values against sums in long double, whatever the way they are found. */
 #include "model/kc_expansion.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,77 @@ static void values_do_not_depend_on_the_batch_or_on_threads(void)
     check_batches(&linear, KC_F32, 30);
 }
 
+static void check_few(const kc_kernel_node *node, kc_dtype dtype, size_t n, size_t d)
+{
+    svm_case c = svm_case_make(5, n, d, 2), at = svm_case_make(6, 40, d, 2);
+    shape s = make_shape(c.n, 7);
+    double all[40 * N_OUTPUTS], few[40 * N_OUTPUTS];
+    kc_expansion f;
+
+    REQUIRE(make(&c.points, node, dtype, &s, &f));
+    CHECK(evaluate(&f, &at.points, 1, all) == KC_OK);
+    for (size_t begin = 0; begin < at.n; begin++)
+        for (size_t n_rows = 1; n_rows <= at.n - begin; n_rows++) {
+            const kc_points view = svm_view(at.x + begin * d, n_rows, d);
+
+            if (kc_expansion_evaluate_few(&f, &view, gather, few))
+                CHECK(memcmp(all + begin * N_OUTPUTS, few, n_rows * N_OUTPUTS * sizeof *all) == 0);
+            else
+                CHECK(n_rows > 1); /* one is always few, in cases of this size */
+        }
+    kc_expansion_free(ctx, &f);
+    free(s.coef);
+    svm_case_free(&c);
+    svm_case_free(&at);
+}
+
+static void few_rows_have_the_bits_of_many(void)
+{
+    const kc_kernel_node cubic = {.op = KC_POLYNOMIAL, .degree = 3, .gamma = 0.5, .coef0 = 1};
+    const kc_kernel_node laplacian = {.op = KC_LAPLACIAN, .gamma = 0.3};
+
+    for (kc_dtype dtype = KC_F32; dtype <= KC_F64; dtype++) {
+        check_few(&rbf, dtype, 600, 3);
+        check_few(&rbf, dtype, 333, 30);
+        check_few(&rbf, dtype, 90, 200); /* from norms */
+        check_few(&laplacian, dtype, 77, 5);
+        check_few(&cubic, dtype, 55, 7);
+        check_few(&linear, dtype, 600, 30);
+    }
+}
+
+static void what_is_not_few_or_not_right_is_left_to_a_call(void)
+{
+    svm_case c = svm_case_make(8, 400, 5, 2);
+    shape s = make_shape(c.n, 7);
+    kc_points view = svm_view(c.x, 1, 5);
+    double values[N_OUTPUTS];
+    kc_expansion f;
+
+    REQUIRE(make(&c.points, &rbf, KC_F64, &s, &f));
+    CHECK(kc_expansion_evaluate_few(&f, &view, gather, values));
+    view.n_rows = 400;
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    view.n_rows = 0;
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    view = svm_view(c.x, 1, 4);
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    view = svm_view(c.x, 1, 5);
+    view.dtype = (kc_dtype)17;
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    view = svm_view(c.x, 1, 5);
+    view.storage = KC_CSR;
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    view.storage = KC_DENSE;
+    c.x[3] = NAN;
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    c.x[3] = 1e200;
+    CHECK(!kc_expansion_evaluate_few(&f, &view, gather, values));
+    kc_expansion_free(ctx, &f);
+    free(s.coef);
+    svm_case_free(&c);
+}
+
 /* The rows of a case as CSR; of eleven numbers one is kept. */
 typedef struct sparse {
     int32_t *indptr;
@@ -338,6 +410,8 @@ int main(void)
     RUN(values_are_sums_over_the_points_of_an_output);
     RUN(without_points_there_are_intercepts);
     RUN(values_do_not_depend_on_the_batch_or_on_threads);
+    RUN(few_rows_have_the_bits_of_many);
+    RUN(what_is_not_few_or_not_right_is_left_to_a_call);
     RUN(dense_and_sparse_points_give_the_same_bits);
     RUN(a_linear_expansion_is_a_vector);
     RUN(rows_of_another_length_are_refused);

@@ -12,13 +12,14 @@
  * this, and well within the 50 ms that the public header promises. */
 #define CALLBACK_SECONDS 0.020
 
-static kc_status check_run(const kc_run *run, kc_error *err)
+kc_status kc_run_read(kc_run *to, const kc_run *run, kc_error *err)
 {
-    if (run->n_threads < 0)
+    KC_TRY(kc_struct_read(to, sizeof *to, run, "run", err));
+    if (to->n_threads < 0)
         return kc_fail(err, KC_ERR_ARG, "run.n_threads is %d, must be 0 or more",
-                       (int)run->n_threads);
-    if (!(run->time_limit >= 0)) /* NaN too */
-        return kc_fail(err, KC_ERR_ARG, "run.time_limit is %g, must be 0 or more", run->time_limit);
+                       (int)to->n_threads);
+    if (!(to->time_limit >= 0)) /* NaN too */
+        return kc_fail(err, KC_ERR_ARG, "run.time_limit is %g, must be 0 or more", to->time_limit);
     return KC_OK;
 }
 
@@ -29,8 +30,7 @@ kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const
 
     if (ctx == NULL)
         return kc_fail(err, KC_ERR_ARG, "ctx is NULL");
-    KC_TRY(kc_struct_read(&r, sizeof r, run, "run", err));
-    KC_TRY(check_run(&r, err));
+    KC_TRY(kc_run_read(&r, run, err));
     kc_arena *arena = atomic_exchange(&ctx->spare, NULL);
     if (arena == NULL)
         arena = kc_arena_create(ctx);

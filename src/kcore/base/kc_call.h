@@ -38,6 +38,9 @@ typedef struct kc_call {
     struct kc_call *whole;  /* the call that this is a branch of, or NULL */
 } kc_call;
 
+/* What the caller wants of a call, checked; all zeros where `run` is NULL. */
+kc_status kc_run_read(kc_run *to, const kc_run *run, kc_error *err);
+
 kc_status kc_call_begin(kc_call *call, kc_context *ctx, const kc_run *run, const char *phase,
                         kc_error *err);
 

@@ -64,17 +64,13 @@ static kc_status check_norms(const kc_points *points, const int32_t *order, cons
 
 /* ---- Dense -------------------------------------------------------------------------------- */
 
-static void pack_chunk(void *data, size_t chunk, int32_t worker)
+static void pack_panels(const packing *job, size_t begin, size_t end)
 {
-    const packing *job = data;
     const kc_packed *out = job->out;
     const size_t width = kc_panel_width(out->dtype);
-    const size_t n_panels = kc_ceil_div(out->n, width);
-    const size_t end = kc_min((chunk + 1) * job->panels_per_chunk, n_panels);
     const kc_ops *ops = kc_ops_of(out->dtype);
 
-    (void)worker;
-    for (size_t p = chunk * job->panels_per_chunk; p < end; p++) {
+    for (size_t p = begin; p < end; p++) {
         char *panel = (char *)out->panels + p * out->d * KC_PANEL_BYTES;
 
         if (out->dtype == KC_F64)
@@ -83,6 +79,16 @@ static void pack_chunk(void *data, size_t chunk, int32_t worker)
             pack_panel_f32(job, p * width, (float *)panel);
         ops->panel_norms(panel, out->d, (char *)out->sq_norms + p * KC_PANEL_BYTES);
     }
+}
+
+static void pack_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const packing *job = data;
+    const size_t n_panels = kc_ceil_div(job->out->n, kc_panel_width(job->out->dtype));
+    const size_t begin = chunk * job->panels_per_chunk;
+
+    (void)worker;
+    pack_panels(job, begin, kc_min(begin + job->panels_per_chunk, n_panels));
 }
 
 static kc_status pack_dense(kc_call *call, const kc_points *points, const int32_t *order,
@@ -261,6 +267,24 @@ kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const
 kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out)
 {
     return kc_packed_create_ordered(call, points, NULL, dtype, out);
+}
+
+bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size_t n_bytes,
+                     size_t *used, kc_packed *out)
+{
+    const size_t n = (size_t)points->n_rows, d = (size_t)points->n_cols;
+    const size_t n_panels = kc_ceil_div(n, kc_panel_width(dtype));
+    const packing job = {.points = points, .out = out, .panels_per_chunk = n_panels};
+
+    if (points->storage != KC_DENSE || kc_points_check(points, NULL) != KC_OK ||
+        n_panels > n_bytes / KC_PANEL_BYTES / (d + 1))
+        return false;
+    *used = n_panels * (d + 1) * KC_PANEL_BYTES;
+    *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype, .n = n, .d = d};
+    out->sq_norms = memory;
+    out->panels = memory + n_panels * KC_PANEL_BYTES;
+    pack_panels(&job, 0, n_panels);
+    return check_norms(points, NULL, out, NULL) == KC_OK;
 }
 
 void kc_packed_free(kc_context *ctx, kc_packed *packed)

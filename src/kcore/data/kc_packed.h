@@ -41,7 +41,14 @@ KC_INLINE size_t kc_panel_width(kc_dtype dtype)
  * names row, column and value.  `out` is empty on failure. */
 kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out);
 
-/* The same in another order: sample i is row order[i] of the view; a permutation. */
+/* Dense points, few of them, without an allocation: `memory` (aligned) is theirs, *used of its
+ * n_bytes.  False, and nothing said, where they do not fit or are not to be taken: kc_packed_create
+ * knows why. */
+bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size_t n_bytes,
+                     size_t *used, kc_packed *out);
+
+/* The same as kc_packed_create in another order: sample i is row order[i] of the view; a
+ * permutation. */
 kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
                                    kc_dtype dtype, kc_packed *out);
 

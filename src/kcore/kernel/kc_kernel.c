@@ -205,9 +205,9 @@ static void combine(const kc_kernel_node *node, const kc_ops *ops, void *k, cons
     }
 }
 
-static size_t leaf_workspace(const kc_packed *x, const kc_packed *z)
+static size_t leaf_workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
 {
-    return kc_aligned(z->is_sparse ? kc_csr_workspace(x, z) : kc_dense_workspace(x, z));
+    return kc_aligned(z->is_sparse ? kc_csr_workspace(x, z) : kc_dense_workspace(x, z, n_rows));
 }
 
 static void evaluate_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace)
@@ -218,11 +218,17 @@ static void evaluate_leaf(const kc_kernel_node *leaf, const kc_block *block, voi
         kc_dense_leaf(leaf, block, workspace);
 }
 
-size_t kc_kernel_workspace(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z)
+size_t kc_kernel_workspace_for(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z,
+                               size_t n_rows)
 {
     const size_t operand = EXPR_ROWS * EXPR_COLS * kc_dtype_bytes(x->dtype);
 
-    return leaf_workspace(x, z) + (kernel->max_depth - 1) * operand;
+    return leaf_workspace(x, z, n_rows) + (kernel->max_depth - 1) * operand;
+}
+
+size_t kc_kernel_workspace(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z)
+{
+    return kc_kernel_workspace_for(kernel, x, z, SIZE_MAX);
 }
 
 /* The stack machine on a sub-block.  Operand 0 lies in the block's `out`, the others in `operands`.
@@ -264,7 +270,7 @@ static bool evaluate_nodes(const kc_kernel *kernel, const kc_block *block, char 
 
 static bool evaluate_expression(const kc_kernel *kernel, const kc_block *block, void *workspace)
 {
-    char *operands = (char *)workspace + leaf_workspace(block->x, block->z);
+    char *operands = (char *)workspace + leaf_workspace(block->x, block->z, block->n_rows);
     bool is_finite = true;
 
     for (size_t i = 0; i < block->n_rows; i += EXPR_ROWS)

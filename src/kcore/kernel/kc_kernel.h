@@ -16,8 +16,11 @@ const kc_kernel_node *kc_kernel_expression(const kc_kernel *kernel, size_t *n_no
 kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                           kc_error *err);
 
-/* Bytes of workspace that one worker needs for blocks of K(x, z). */
+/* Bytes of workspace that one worker needs for blocks of K(x, z), or for those of n_rows rows at
+ * the most. */
 size_t kc_kernel_workspace(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z);
+size_t kc_kernel_workspace_for(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z,
+                               size_t n_rows);
 
 /* out[i * ld + j] = K(x[rows[i]], z[col_begin + j]) for i < n_rows, j < n_cols, of the points'
  * type. rows NULL: the samples row_begin, row_begin + 1, ...  col_begin is a multiple of 16.

@@ -10,22 +10,24 @@
 #define GROUP_BYTES ((size_t)256 * 1024)
 #define GROUP_ROWS ((size_t)96)
 
-static size_t rows_per_group(size_t d, kc_dtype dtype)
+static size_t rows_per_group(size_t d, kc_dtype dtype, size_t n_rows)
 {
     const size_t fit = GROUP_BYTES / kc_dtype_bytes(dtype) / d / KC_TILE_ROWS * KC_TILE_ROWS;
+    const size_t most = kc_round_up(kc_min(n_rows, GROUP_ROWS), KC_TILE_ROWS);
 
-    return kc_max(KC_TILE_ROWS, kc_min(GROUP_ROWS, fit));
+    return kc_max(KC_TILE_ROWS, kc_min(most, fit));
 }
 
-static size_t tile_bytes(size_t d, kc_dtype dtype)
+static size_t norm_bytes(size_t group, kc_dtype dtype)
 {
-    return kc_aligned(rows_per_group(d, dtype) * d * kc_dtype_bytes(dtype));
+    return kc_aligned(group * kc_dtype_bytes(dtype));
 }
 
-size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z)
+size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
 {
-    return tile_bytes(z->d, x->dtype) +
-           kc_aligned(rows_per_group(z->d, x->dtype) * kc_dtype_bytes(x->dtype));
+    const size_t group = rows_per_group(z->d, x->dtype, n_rows);
+
+    return norm_bytes(group, x->dtype) + kc_aligned(group * z->d * kc_dtype_bytes(x->dtype));
 }
 
 #define KC_T float
@@ -61,12 +63,12 @@ void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *work
 {
     const kc_packed *x = block->x, *z = block->z;
     const kc_dtype dtype = x->dtype;
-    const size_t group = rows_per_group(z->d, dtype);
-    void *x_norms = (char *)workspace + tile_bytes(z->d, dtype);
+    const size_t group = rows_per_group(z->d, dtype, block->n_rows);
+    void *x_norms = workspace, *tiles = (char *)workspace + norm_bytes(group, dtype);
 
     for (size_t i = 0; i < block->n_rows; i += group) {
         const kc_dense_job job = {
-            .rows = workspace,
+            .rows = tiles,
             .panels = kc_at(z->panels, block->col_begin * z->d, dtype),
             .d = z->d,
             .n_rows = kc_min(group, block->n_rows - i),
@@ -79,9 +81,9 @@ void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *work
         };
 
         if (dtype == KC_F64)
-            gather_tiles_f64(block, i, job.n_rows, workspace, x_norms);
+            gather_tiles_f64(block, i, job.n_rows, tiles, x_norms);
         else
-            gather_tiles_f32(block, i, job.n_rows, workspace, x_norms);
+            gather_tiles_f32(block, i, job.n_rows, tiles, x_norms);
         run_products(leaf, kc_ops_of(dtype), &job, dtype);
     }
 }

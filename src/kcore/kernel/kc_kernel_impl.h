@@ -23,8 +23,8 @@ KC_INLINE size_t kc_aligned(size_t n_bytes)
     return kc_round_up(n_bytes, KC_ALIGN);
 }
 
-/* Dense columns: row tiles against panels. */
-size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z);
+/* Dense columns: row tiles against panels, in blocks of at most n_rows. */
+size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z, size_t n_rows);
 void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace);
 
 /* Sparse columns: CSR rows against lanes, which have at most so many places for columns. */

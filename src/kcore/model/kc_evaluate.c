@@ -23,6 +23,11 @@
 /* Below this much work, waking a thread costs more than it brings. */
 #define PARALLEL_WORK 2e6
 
+/* Up to this much work, some ten microseconds, and with so much memory, all of it is done on the
+ * stack, at once: opening a call and two allocations would cost half as much again. */
+#define FEW_WORK 1e5
+#define FEW_BYTES ((size_t)32 * 1024)
+
 /* ---- Coefficients ------------------------------------------------------------------------- */
 
 void kc_expansion_add(const kc_evaluation *e, size_t begin, size_t end, const void *k, size_t ld,
@@ -61,7 +66,13 @@ static size_t tile_bytes(const kc_evaluation *e, size_t n_rows)
 size_t kc_tiles_workspace(const kc_evaluation *e, size_t n_rows)
 {
     return tile_bytes(e, n_rows) + aligned(e->f->n_rows * sizeof(double)) +
-           kc_kernel_workspace(e->f->kernel, &e->x, &e->f->points);
+           kc_kernel_workspace_for(e->f->kernel, &e->x, &e->f->points, n_rows);
+}
+
+/* Few rows have no call: they are done before anybody could want them to stop. */
+static bool may_go_on(const kc_evaluation *e)
+{
+    return e->call == NULL || kc_call_poll(e->call) == KC_OK;
 }
 
 bool kc_fill_tiles(const kc_evaluation *e, size_t begin, size_t n_rows, double *values,
@@ -73,7 +84,7 @@ bool kc_fill_tiles(const kc_evaluation *e, size_t begin, size_t n_rows, double *
     char *kernel_workspace = (char *)sums + aligned(f->n_rows * sizeof(double));
     bool is_finite = true;
 
-    for (size_t j = 0; j < f->n && kc_call_poll(e->call) == KC_OK; j += KC_STRIP) {
+    for (size_t j = 0; j < f->n && may_go_on(e); j += KC_STRIP) {
         const kc_block block = {
             .x = &e->x,
             .row_begin = begin,
@@ -155,6 +166,24 @@ static size_t choose_rows(const kc_evaluation *e, size_t n_rows)
     return rows > KC_TILE_ROWS ? rows / KC_TILE_ROWS * KC_TILE_ROWS : rows;
 }
 
+/* Chooses how to fill the chunks, and returns the bytes of workspace that this takes. */
+static size_t choose_fill(kc_evaluation *e, chunks *job)
+{
+    if (e->f->weights != NULL || e->f->n == 0) {
+        job->fill = kc_fill_linear;
+        return 0;
+    }
+    e->weigh = kc_weigh_of(e->f->dtype);
+    job->fill = kc_fill_tiles;
+    return kc_tiles_workspace(e, job->rows_per_chunk);
+}
+
+static void size_workspace(chunks *job, size_t fill_bytes)
+{
+    job->workspace_bytes =
+        aligned(job->rows_per_chunk * job->e->f->n_outputs * sizeof(double)) + aligned(fill_bytes);
+}
+
 static kc_status run_chunks(kc_call *call, chunks *job, size_t fill_bytes)
 {
     const size_t n_chunks = kc_ceil_div(job->n_rows, job->rows_per_chunk);
@@ -163,8 +192,7 @@ static kc_status run_chunks(kc_call *call, chunks *job, size_t fill_bytes)
 
     if ((double)job->n_rows * row_work(job->e) < PARALLEL_WORK)
         call->n_threads = 1;
-    job->workspace_bytes =
-        aligned(job->rows_per_chunk * job->e->f->n_outputs * sizeof(double)) + aligned(fill_bytes);
+    size_workspace(job, fill_bytes);
     job->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job->workspace_bytes);
     status = job->workspace != NULL ? kc_parallel_for(call, n_chunks, run_chunk, job)
                                     : kc_fail_nomem(call->err);
@@ -189,20 +217,18 @@ static kc_status evaluate_given(kc_call *call, kc_evaluation *e, const kc_points
 
 static kc_status evaluate_packed(kc_call *call, kc_evaluation *e, chunks *job)
 {
-    size_t fill_bytes = 0;
-    kc_status status;
+    const kc_status status = run_chunks(call, job, choose_fill(e, job));
 
-    job->fill = kc_fill_linear;
-    if (e->f->weights == NULL && e->f->n > 0) {
-        e->weigh = kc_weigh_of(e->f->dtype);
-        job->fill = kc_fill_tiles;
-        fill_bytes = kc_tiles_workspace(e, job->rows_per_chunk);
-    }
-    status = run_chunks(call, job, fill_bytes);
     if (status == KC_OK && atomic_load(&job->has_overflowed))
         return kc_fail(call->err, KC_ERR_RANGE,
                        "kernel values between X and the support vectors overflow");
     return status;
+}
+
+/* Weights are f64 whatever the points were. */
+static kc_dtype row_dtype(const kc_expansion *f)
+{
+    return f->weights != NULL ? KC_F64 : f->dtype;
 }
 
 kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_points *x,
@@ -220,9 +246,31 @@ kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_p
     if ((size_t)x->n_cols != f->n_cols)
         return kc_fail(call->err, KC_ERR_SHAPE, "%s has %lld columns, the model was fitted to %zu",
                        kc_points_name(x), (long long)x->n_cols, f->n_cols);
-    /* Weights are f64 whatever the points were. */
-    KC_TRY(kc_packed_create(call, x, f->weights != NULL ? KC_F64 : f->dtype, &e.x));
+    KC_TRY(kc_packed_create(call, x, row_dtype(f), &e.x));
     status = evaluate_packed(call, &e, &job);
     kc_packed_free(call->ctx, &e.x);
     return status;
+}
+
+/* ---- Few rows ----------------------------------------------------------------------------- */
+
+bool kc_expansion_evaluate_few(const kc_expansion *f, const kc_points *x, kc_values_fn *fn,
+                               void *data)
+{
+    _Alignas(KC_ALIGN) char memory[FEW_BYTES];
+    kc_evaluation e = {.f = f};
+    chunks job = {.e = &e, .fn = fn, .data = data};
+    size_t used;
+
+    if (f->kernel == NULL || x->n_rows < 1 || x->n_cols < 1 || (size_t)x->n_cols != f->n_cols ||
+        (double)x->n_rows * row_work(&e) > FEW_WORK ||
+        !kc_packed_place(x, row_dtype(f), memory, sizeof memory, &used, &e.x))
+        return false;
+    job.n_rows = job.rows_per_chunk = e.x.n;
+    size_workspace(&job, choose_fill(&e, &job));
+    if (job.workspace_bytes > sizeof memory - used)
+        return false;
+    job.workspace = memory + used;
+    run_chunk(&job, 0, 0);
+    return !atomic_load_explicit(&job.has_overflowed, memory_order_relaxed);
 }

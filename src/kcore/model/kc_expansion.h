@@ -64,4 +64,10 @@ typedef void kc_values_fn(void *data, size_t row, const double *values);
 kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_points *x,
                                 kc_values_fn *fn, void *data);
 
+/* The same values for few dense rows, at once: without a call, an allocation or a lock.  False
+ * where it takes more than some microseconds, or where something is wrong with x or the values:
+ * then kc_expansion_evaluate does it, or says what. */
+bool kc_expansion_evaluate_few(const kc_expansion *f, const kc_points *x, kc_values_fn *fn,
+                               void *data);
+
 #endif
