@@ -296,24 +296,24 @@ class SVM(KernelEstimator):
             values = machine.model.decide_plain(X, by_class, n_jobs)
             if values is not None:
                 return values
-        model = machine.model
-        return self._evaluate(X, machine, lambda points: model.decide(points, by_class, n_jobs))
+        return self._evaluate(X, machine, machine.model.decide, by_class, n_jobs)
 
-    def _classify(self, X: Any, break_ties: bool) -> NDArray[np.int32]:
+    def _classify(self, X: Any, break_ties: bool) -> NDArray[Any]:
         try:
             machine = self._fitted
         except AttributeError:
             machine = self._state("predict")
         n_jobs = 0 if self.n_jobs is None else self._n_threads()
         if machine.is_plain:
-            codes = machine.model.classify_plain(X, break_ties, n_jobs)
-            if codes is not None:
-                return codes
-        model = machine.model
-        return self._evaluate(X, machine, lambda points: model.classify(points, break_ties, n_jobs))
+            found = machine.model.classify_plain(X, machine.classes, break_ties, n_jobs)
+            if found is not None:
+                return found
+        return self._evaluate(
+            X, machine, machine.model.classify, machine.classes, break_ties, n_jobs
+        )
 
     def _evaluate(
-        self, X: Any, machine: Machine, model: Callable[[Points], NDArray[Any]]
+        self, X: Any, machine: Machine, ask: Callable[..., NDArray[Any]], *how: Any
     ) -> NDArray[Any]:
         """Give the model samples, or their kernel values with the support vectors."""
         info = machine.model.describe()
@@ -321,10 +321,10 @@ class SVM(KernelEstimator):
         others = (info["n_support"],) if info["is_given"] and machine.vectors is None else ()
         points = self._points_to_predict(X, machine, others)
         if machine.vectors is None:
-            return model(points)
+            return ask(points, *how)
         kernel = cast("Function", self.kernel)
         return np.concatenate(
-            [model(values) for values in kernel_chunks(kernel, points, machine.vectors)]
+            [ask(values, *how) for values in kernel_chunks(kernel, points, machine.vectors)]
         )
 
     # ---- Attributes
@@ -518,8 +518,7 @@ class Classifier(ClassifierMixin, SVM):
         break_ties = self.break_ties
         if break_ties and not self._by_class():
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        codes = self._classify(X, break_ties)
-        return cast("NDArray[Any]", self._fitted.classes).take(codes)
+        return self._classify(X, break_ties)
 
     def score(self, X: ArrayLike | Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """Return the fraction of samples whose class is predicted rightly.

@@ -600,7 +600,7 @@ class OneClassSVM(OutlierMixin, SVM):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._classify(X, False).astype(np.int64)
+        return self._classify(X, False)
 
     def fit_predict(
         self, X: ArrayLike | Any, y: Any = None, sample_weight: ArrayLike | None = None
