@@ -333,6 +333,26 @@ void kc_growing_mix(kc_growing *g, size_t place, double h, const kc_packed *from
 
 /* ---- Views -------------------------------------------------------------------------------- */
 
+/* Lane 0 of a panel from a dense row: one by one where it is of another type. */
+static void read_dense(kc_packed *p, const kc_points *view, size_t row)
+{
+    const size_t width = kc_panel_width(p->dtype);
+    const char *from = kc_dense_at(view, row, 0);
+    const int64_t stride = view->col_stride;
+
+    if (view->dtype != p->dtype) {
+        for (size_t t = 0; t < p->d; t++)
+            set_number(p->panels, t * width, p->dtype,
+                       kc_value_at(view, kc_dense_at(view, row, t)));
+    } else if (p->dtype == KC_F64) {
+        for (size_t t = 0; t < p->d; t++)
+            ((double *)p->panels)[t * width] = *(const double *)(from + (int64_t)t * stride);
+    } else {
+        for (size_t t = 0; t < p->d; t++)
+            ((float *)p->panels)[t * width] = *(const float *)(from + (int64_t)t * stride);
+    }
+}
+
 kc_status kc_growing_read(kc_growing *g, const kc_points *view, size_t row, kc_error *err)
 {
     kc_packed *p = &g->points;
@@ -341,9 +361,7 @@ kc_status kc_growing_read(kc_growing *g, const kc_points *view, size_t row, kc_e
 
     assert(!p->is_sparse && p->n == 1);
     if (view->storage == KC_DENSE) {
-        for (size_t t = 0; t < p->d; t++)
-            set_number(p->panels, t * width, p->dtype,
-                       kc_value_at(view, kc_dense_at(view, row, t)));
+        read_dense(p, view, row);
     } else {
         const size_t end = (size_t)kc_index_at(view->indptr, view->index_bytes, row + 1);
 

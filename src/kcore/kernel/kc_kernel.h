@@ -34,6 +34,7 @@ typedef struct kc_block {
     size_t col_begin, n_cols;
     void *out;
     size_t ld;
+    bool is_backward; /* a single row may meet dense columns in this order, for the cache's sake */
 } kc_block;
 bool kc_kernel_block(const kc_kernel *kernel, const kc_block *block, void *workspace);
 

@@ -78,6 +78,7 @@ void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *work
             .gamma = leaf->gamma,
             .out = kc_at(block->out, i * block->ld, dtype),
             .ld = block->ld,
+            .is_backward = block->is_backward,
         };
 
         if (dtype == KC_F64)

@@ -31,6 +31,7 @@ typedef struct kc_dense_job {
     double gamma;
     void *out;
     size_t ld;
+    bool is_backward; /* a single row: it meets the last panels first */
 } kc_dense_job;
 
 /* CSR rows against lanes: out[j * lane width + lane] for j < n, row j being row first + j. */

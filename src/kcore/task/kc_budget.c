@@ -37,11 +37,15 @@ static size_t replace(kc_active *set, size_t place, const kc_newcomer *x)
     return place;
 }
 
+/* Where each newcomer took the place of the oldest point, the n last ones are there, in turn. */
 static size_t find_oldest(const kc_active *set)
 {
-    size_t oldest = 0;
+    const int64_t n = (int64_t)set->n, first = set->n_arrived - n;
+    size_t oldest = (size_t)(first % n);
 
-    for (size_t i = 1; i < set->n; i++)
+    if (set->arrived[oldest] == first)
+        return oldest;
+    for (size_t i = 0; i < set->n; i++)
         if (set->arrived[i] < set->arrived[oldest])
             oldest = i;
     return oldest;
@@ -67,30 +71,52 @@ static double least_of(const double *x, size_t n)
     return least;
 }
 
-/* The least sum of coef^2 K(x, x); of equals, the oldest. */
-static size_t find_smallest(const kc_active *set)
+/* The least sum of coef^2 K(x, x), and between which places it is found. */
+typedef struct lightest {
+    double weight;
+    size_t from, to;
+} lightest;
+
+static lightest find_lightest(const kc_active *set)
 {
-    double least = INFINITY;
-    size_t place = 0;
+    lightest found = {.weight = INFINITY, .to = set->n};
 
     for (size_t begin = 0; begin < set->n; begin += STRIP) {
         const size_t n = kc_min(STRIP, set->n - begin);
-        double weights[STRIP];
+        double weights[STRIP], least;
 
         for (size_t i = 0; i < n; i++)
             weights[i] = weight_of(set, begin + i);
         for (size_t i = n; i < STRIP; i++)
             weights[i] = INFINITY;
-        if (least_of(weights, STRIP) > least)
-            continue;
-        for (size_t i = 0; i < n; i++)
-            if (weights[i] < least ||
-                (weights[i] == least && set->arrived[begin + i] < set->arrived[place])) {
-                least = weights[i];
-                place = begin + i;
-            }
+        least = least_of(weights, STRIP);
+        if (least < found.weight)
+            found = (lightest){.weight = least, .from = begin};
+        if (least <= found.weight)
+            found.to = begin + n;
     }
+    return found;
+}
+
+/* Of equals, the oldest. */
+static size_t choose_lightest(const kc_active *set, const lightest *found)
+{
+    int64_t first = INT64_MAX;
+    size_t place = 0;
+
+    for (size_t i = found->from; i < found->to; i++)
+        if (weight_of(set, i) == found->weight && set->arrived[i] < first) {
+            first = set->arrived[i];
+            place = i;
+        }
     return place;
+}
+
+static size_t find_smallest(const kc_active *set)
+{
+    const lightest found = find_lightest(set);
+
+    return choose_lightest(set, &found);
 }
 
 static double square_of(const double *a, size_t n)
@@ -161,6 +187,7 @@ static size_t admit_projected(kc_online *online, const kc_newcomer *x)
 /* Two points and what comes in their place: h x + (1 - h) partner, with coefficients
  * (p steps + q coef) / K(z, z), where p = K(x, z) and q = K(partner, z). */
 typedef struct merger {
+    bool is_rbf;        /* K(z, z) is the same for all z, and there is a line to search */
     size_t place;       /* of the partner */
     double sq_x, sq_p;  /* |steps|^2, |coef|^2 */
     double dot;         /* steps . coef */
@@ -278,16 +305,18 @@ static void read_strip(const kc_active *set, const kc_newcomer *x, size_t begin,
 }
 
 /* What is lost where the newcomer or the point is kept for both; infinite for other signs.  No
- * branches: signs come in no order that one could follow. */
-static void find_losses(const kc_active *set, const merger *m, size_t begin, size_t n,
-                        const double *k, double *losses)
+ * branches: signs come in no order that one could follow.  is_level: K(z, z) is that of x for all
+ * points, and nothing is divided. */
+KC_INLINE void find_losses_of(const kc_active *set, const merger *m, size_t begin, size_t n,
+                              const double *k, bool is_level, double *losses)
 {
     const double share = m->dx > 0 ? 1 / m->dx : 0;
     const double *diag = set->diag + begin, *sq_coef = set->sq_coef + begin;
 
     for (size_t i = 0; i < n; i++) {
         const double square = k[i] * k[i];
-        const double loss_x = m->sq_x * (m->dx - square / (diag[i] > 0 ? diag[i] : INFINITY));
+        const double part = is_level ? square * share : square / (diag[i] > 0 ? diag[i] : INFINITY);
+        const double loss_x = m->sq_x * (m->dx - part);
         const double loss_p = sq_coef[i] * (diag[i] - square * share);
         const double loss = loss_x < loss_p ? loss_x : loss_p;
 
@@ -295,6 +324,15 @@ static void find_losses(const kc_active *set, const merger *m, size_t begin, siz
     }
     for (size_t i = n; i < STRIP; i++)
         losses[i] = INFINITY;
+}
+
+static void find_losses(const kc_active *set, const merger *m, size_t begin, size_t n,
+                        const double *k, double *losses)
+{
+    if (m->is_rbf)
+        find_losses_of(set, m, begin, n, k, true, losses);
+    else
+        find_losses_of(set, m, begin, n, k, false, losses);
 }
 
 /* The partner of the same sign that loses least where one of the two is kept; false: none. */
@@ -331,17 +369,17 @@ static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
 static size_t admit_merged(kc_online *online, const kc_newcomer *x)
 {
     kc_active *set = &online->set;
-    const size_t smallest = find_smallest(set);
+    const lightest smallest = find_lightest(set);
     double *coef = online->room;
     kc_newcomer changed = *x;
-    merger m = {0};
+    merger m = {.is_rbf = is_rbf(set)};
 
     if (!find_partner(set, x, &m))
-        return replace(set, smallest, x);
-    if (is_rbf(set))
+        return replace(set, choose_lightest(set, &smallest), x);
+    if (m.is_rbf)
         search_line(&m, set->offset);
-    if (!(loss_of(&m) < weight_of(set, smallest)))
-        return replace(set, smallest, x);
+    if (!(loss_of(&m) < smallest.weight))
+        return replace(set, choose_lightest(set, &smallest), x);
     for (size_t o = 0; o < set->n_outputs; o++)
         coef[o] = (m.p * x->steps[o] + m.q * set->coef[o * set->capacity + m.place]) / m.dz;
     kc_active_forget(set, m.place);

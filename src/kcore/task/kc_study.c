@@ -41,6 +41,7 @@ typedef struct study {
 
     /* The block at hand. */
     size_t begin, n_rows;
+    bool is_backward;
     char *k; /* kernel values, ld apart */
     size_t ld;
     char *workspace; /* of all workers, one after the other */
@@ -68,6 +69,7 @@ static void fill_columns(study *s, size_t first, size_t col_begin, size_t n_cols
         .n_cols = n_cols,
         .out = s->k + (first * s->ld + col_begin) * kc_dtype_bytes(set->dtype),
         .ld = s->ld,
+        .is_backward = s->is_backward,
     };
 
     if (!kc_kernel_block(set->kernel, &block, workspace))
@@ -290,6 +292,8 @@ static kc_status study_one(study *s)
     s->k = online->k;
     s->ld = online->set.capacity;
     s->workspace = online->workspace;
+    /* To and fro: what the last sample met at its end is still in the second-level cache. */
+    s->is_backward = online->n_seen % 2 != 0;
     if (online->set.n > 0)
         fill_columns(s, 0, 0, online->set.n, s->workspace);
     KC_TRY(check_values(s));
