@@ -17,7 +17,7 @@
 #define SIZE_PER_FREE 2.0
 #define SIZE_EXTRA 128
 #define LEAST_SIZE ((size_t)1024)
-#define LEAST_SHARE 12 /* ... but no more than n / 12 */
+#define LEAST_SHARE 6 /* ... but no more than n / 6 */
 #define MOST_SIZE ((size_t)2048)
 #define MOST_SIZE_LARGE ((size_t)3072)
 #define LARGE_POINTS ((size_t)50000)
@@ -31,6 +31,12 @@
 /* A block is solved to this share of the violation, and not below this share of tol. */
 #define INNER_SHARE 0.1
 #define INNER_TOL_SHARE 0.9
+
+/* ... but to this share, where the last block left less than LEFT_BY_BLOCK times its tolerance: it
+ * is the blocks that leave violations then, not variables outside, and with every block all free
+ * variables move. */
+#define INNER_SHARE_LATE 0.01
+#define LEFT_BY_BLOCK 4.0
 #define INNER_STEPS_PER_MEMBER 100
 
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
@@ -49,6 +55,7 @@ typedef struct solver {
     kc_subgram sub;
     size_t most_size;
     kc_watch watch;
+    double inner_tol;       /* of the last block */
     double least_violation; /* when the set last grew or the violation fell */
     int32_t n_stalled;
     int32_t n_crowded; /* outer steps in a row */
@@ -205,6 +212,7 @@ static void load_block(solver *s)
     *pairs = (kc_pairs){.n = w,
                         .n_groups = dual->n_groups,
                         .epsilon = dual->epsilon,
+                        .exact_below = KC_EXACT_TOLS * dual->tol,
                         .dtype = s->sub.dtype,
                         .gram = s->sub.values,
                         .ld = s->sub.ld,
@@ -286,16 +294,26 @@ static void store_block(solver *s)
     }
 }
 
+static double choose_inner_tol(const solver *s, double violation)
+{
+    bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol &&
+                   !kc_block_is_crowded(s->set.n_free, s->dual->n_points);
+
+    return fmax(INNER_TOL_SHARE * s->dual->tol,
+                (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
+}
+
 static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool *has_moved)
 {
-    double tol = fmax(INNER_TOL_SHARE * s->dual->tol, INNER_SHARE * violation);
     kc_stop inner_stop;
 
+    s->inner_tol = choose_inner_tol(s, violation);
     load_block(s);
     int64_t before = s->pairs.n_steps;
     int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
     int64_t left = max_iter - before;
-    KC_TRY(kc_pairs_run(s->call, &s->pairs, tol, left < limit ? left : limit, &inner_stop));
+    KC_TRY(
+        kc_pairs_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
     *has_moved = s->pairs.n_steps > before;
     KC_TRY(apply_block(s));
     store_block(s);

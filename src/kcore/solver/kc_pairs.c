@@ -7,6 +7,13 @@
 /* Between two polls, loops run over about this many entries: one or two milliseconds. */
 #define POLL_ENTRIES ((size_t)1 << 21)
 
+/* A step that ends at no bound goes beyond the minimum of its line, as in successive
+ * over-relaxation: the more the two rows have in common, the more steps would undo each other.  It
+ * is longer by OVER_PER_SHARE K_ij / mean(K_ii, K_jj) of the most.  Below twice the length to the
+ * minimum every step gains. */
+#define OVER_MOST 0.5
+#define OVER_PER_SHARE 3.0
+
 static void refresh(kc_pairs *pairs, int32_t g, size_t p)
 {
     double beta = pairs->beta[g][p];
@@ -96,11 +103,23 @@ typedef struct step {
     double gain;
 } step;
 
-/* Exact minimisation along the line: a parabola between breakpoints, which are kinks (the slope
- * changes by 2 epsilon) and bounds (the end).  `violation` is minus the slope at the start. */
+/* What the step to the minimum is multiplied by; 2 K_ij is what is missing from K_ii + K_jj. */
+static double relaxation(const kc_pairs *pairs, size_t i, size_t j, double curvature,
+                         double violation)
+{
+    double share = 1 - curvature / (diag_at(pairs, i) + diag_at(pairs, j));
+
+    if (violation < pairs->exact_below)
+        return 1;
+    return 1 + OVER_MOST * fmin(fmax(OVER_PER_SHARE * share, 0), 1); /* NaN: 1 */
+}
+
+/* Along the line: a parabola between breakpoints, which are kinks (the slope changes by 2 epsilon)
+ * and bounds (the end).  `violation` is minus the slope at the start. */
 static step search_line(const kc_pairs *pairs, int32_t g, size_t i, size_t j, double violation,
                         double curvature)
 {
+    double factor = relaxation(pairs, i, j, curvature, violation);
     double hi = pairs->hi[g][i];
     double lo = pairs->lo[g][j];
     step s = {pairs->beta[g][i], pairs->beta[g][j], 0, 0};
@@ -115,12 +134,12 @@ static step search_line(const kc_pairs *pairs, int32_t g, size_t i, size_t j, do
         double room_i = goal_i - s.beta_i;
         double room_j = s.beta_j - goal_j;
         double room = fmin(room_i, room_j);
-        double length = violation / curvature;
+        double length = factor * violation / curvature;
         if (length < room) {
             s.beta_i = fmin(s.beta_i + length, goal_i);
             s.beta_j = fmax(s.beta_j - length, goal_j);
             s.length += length;
-            s.gain += 0.5 * violation * length;
+            s.gain += length * (violation - 0.5 * curvature * length);
             return s;
         }
         s.beta_i = room_i <= room ? goal_i : fmin(s.beta_i + room, goal_i);

@@ -14,6 +14,9 @@
 #include "simd/kc_smo_ops.h"
 #include "solver/kc_dual.h"
 
+/* The last steps are exact, from so many times the tolerance on: they end nearer the solution. */
+#define KC_EXACT_TOLS 2.0
+
 /* The rows of n_rows positions, valid until the next call; n_rows is 1 or 2. */
 typedef kc_status kc_fetch_fn(void *data, const size_t *positions, size_t n_rows, const void **out);
 
@@ -22,7 +25,8 @@ typedef struct kc_pairs {
     size_t n; /* positions */
     int32_t n_groups;
     double epsilon;
-    double *grad; /* + */
+    double exact_below; /* violations below this are answered by exact steps */
+    double *grad;       /* + */
     double *beta[2];
     const double *lo[2], *hi[2];
     double *up[2], *low[2]; /* + */

@@ -21,6 +21,9 @@
 #define FOCUS_PER_POINT 3
 #define LEAST_FOCUS_POINTS 400
 
+/* Below, steps are cheap, and exact ones end nearer the solution than tol asks for. */
+#define LEAST_RELAXED_POINTS 500
+
 typedef struct smo {
     kc_call *call;
     kc_store *store;
@@ -247,6 +250,8 @@ kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_s
     s.pairs.n = dual->n_points;
     s.pairs.n_groups = dual->n_groups;
     s.pairs.epsilon = dual->epsilon;
+    s.pairs.exact_below =
+        dual->n_points < LEAST_RELAXED_POINTS ? HUGE_VAL : KC_EXACT_TOLS * dual->tol;
     s.pairs.dtype = kc_store_dtype(store);
     kc_status status = solve(&s, out);
     kc_store_free(call->ctx, s.whole);
