@@ -1,6 +1,7 @@
 /* A Gram matrix is cut into chunks of some rows by a strip of columns, of about the same work each;
- * the cut depends on the kernel and the sizes alone.  For K(x, x), a chunk starts at the diagonal
- * and copies what lies beyond its own rows to the other side while it is still in the cache. */
+ * the cut depends on the kernel and the sizes alone.  For K(x, x), a chunk starts at the diagonal,
+ * leaves out what lies below it, and copies the rest to the other side while it is still in the
+ * cache. */
 #include "kernel/kc_gram.h"
 
 #include "base/kc_thread.h"
@@ -82,18 +83,28 @@ static void choose_chunk(gram_job *job, size_t work)
     job->n_strips = kc_ceil_div(job->z->n, job->strip_cols);
 }
 
-static void mirror(const gram_job *job, const kc_block *block)
+/* Some rows and columns of the matrix, to the other side of the diagonal. */
+static void mirror(const gram_job *job, size_t row_begin, size_t row_end, size_t begin, size_t end)
 {
-    const size_t row_end = block->row_begin + block->n_rows;
-    const size_t begin = kc_max(block->col_begin, row_end);
-    const size_t end = block->col_begin + block->n_cols;
     const kc_dtype dtype = job->x->dtype;
 
     if (begin < end)
-        kc_ops_of(dtype)->transpose(kc_at(job->out, begin * job->ld + block->row_begin, dtype),
-                                    job->ld,
-                                    kc_at(job->out, block->row_begin * job->ld + begin, dtype),
-                                    job->ld, block->n_rows, end - begin);
+        kc_ops_of(dtype)->transpose(kc_at(job->out, begin * job->ld + row_begin, dtype), job->ld,
+                                    kc_at(job->out, row_begin * job->ld + begin, dtype), job->ld,
+                                    row_end - row_begin, end - begin);
+}
+
+/* What a block of K(x, x) has not computed: beside its own rows, and of those below the diagonal
+ * all but what shares a panel with it. */
+static void mirror_block(const gram_job *job, const kc_block *block)
+{
+    const size_t row_end = block->row_begin + block->n_rows;
+    const size_t step = kc_panel_width(job->x->dtype);
+
+    mirror(job, block->row_begin, row_end, kc_max(block->col_begin, row_end),
+           block->col_begin + block->n_cols);
+    for (size_t i = block->row_begin; block->is_upper && i + step < row_end; i += step)
+        mirror(job, i, i + step, i + step, row_end);
 }
 
 /* Keeps the lowest place of all chunks, whatever the order in which they come. */
@@ -131,11 +142,14 @@ static void fill_chunk(void *data, size_t chunk, int32_t worker)
 
     if (block.n_cols == 0)
         return;
+    /* Where the square on the diagonal is not cut in two, half of it will do. */
+    block.is_upper =
+        job->is_symmetric && block.row_begin == block.col_begin && block.n_cols >= block.n_rows;
     if (!kc_kernel_block(job->kernel, &block,
                          job->workspace + (size_t)worker * job->workspace_bytes))
         note_overflow(job, &block);
     if (job->is_symmetric)
-        mirror(job, &block);
+        mirror_block(job, &block);
 }
 
 static kc_status fail_overflow(const kc_call *call, const kc_packed *x, const kc_packed *z,

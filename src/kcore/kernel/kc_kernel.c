@@ -282,6 +282,7 @@ static bool evaluate_expression(const kc_kernel *kernel, const kc_block *block, 
             part.row_begin += i;
             part.rows = block->rows != NULL ? block->rows + i : NULL;
             part.col_begin += j;
+            part.is_upper = false; /* what is left out could look like an overflow */
             part.out = kc_at(block->out, i * block->ld + j, block->x->dtype);
             is_finite &= evaluate_nodes(kernel, &part, operands, workspace);
         }

@@ -35,6 +35,7 @@ typedef struct kc_block {
     void *out;
     size_t ld;
     bool is_backward; /* a single row may meet dense columns in this order, for the cache's sake */
+    bool is_upper;    /* x == z, rows NULL: values below the diagonal may be left out */
 } kc_block;
 bool kc_kernel_block(const kc_kernel *kernel, const kc_block *block, void *workspace);
 

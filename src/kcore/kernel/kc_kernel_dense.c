@@ -41,6 +41,12 @@ size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
 #undef KC_T
 #undef KC_SUFFIX
 
+/* Whether a map follows the products, over all columns: then all must be there. */
+static bool is_mapped_after(const kc_kernel_node *leaf)
+{
+    return leaf->op != KC_LINEAR && leaf->op != KC_RBF && leaf->op != KC_LAPLACIAN;
+}
+
 /* Products, with the map in the registers for linear, RBF and Laplacian; other maps follow row by
  * row. */
 static void run_products(const kc_kernel_node *leaf, const kc_ops *ops, const kc_dense_job *job,
@@ -79,6 +85,8 @@ void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *work
             .out = kc_at(block->out, i * block->ld, dtype),
             .ld = block->ld,
             .is_backward = block->is_backward,
+            .is_upper = block->is_upper && !is_mapped_after(leaf),
+            .diagonal = (ptrdiff_t)(block->row_begin + i) - (ptrdiff_t)block->col_begin,
         };
 
         if (dtype == KC_F64)

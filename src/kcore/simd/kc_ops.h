@@ -32,6 +32,9 @@ typedef struct kc_dense_job {
     void *out;
     size_t ld;
     bool is_backward; /* a single row: it meets the last panels first */
+    bool
+        is_upper; /* row i needs the columns from i + diagonal on; of others, panels are left out */
+    ptrdiff_t diagonal;
 } kc_dense_job;
 
 /* CSR rows against lanes: out[j * lane width + lane] for j < n, row j being row first + j. */
