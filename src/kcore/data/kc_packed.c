@@ -302,7 +302,7 @@ static kc_status take_dense(kc_call *call, const kc_packed *from, const int32_t 
 
     if (!kc_mul_size(out->d, KC_PANEL_BYTES, &panel_bytes))
         return kc_fail_nomem(call->err);
-    out->panels = out->owned[0] = kc_calloc(call->ctx, n_panels, panel_bytes);
+    out->panels = out->owned[0] = kc_alloc(call->ctx, n_panels, panel_bytes);
     if (out->panels == NULL)
         return kc_fail_nomem(call->err);
     if (out->dtype == KC_F64)
