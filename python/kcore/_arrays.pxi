@@ -186,15 +186,22 @@ def encode(labels):
         if n_found > MOST_LABELS:
             return None
         found = [labels.item(first[k]) for k in range(n_found)]
-        if len(set(found)) < n_found:
+        if n_found == 2:  # mostly: without the detours
+            if found[0] == found[1]:
+                return None
+            order = (0, 1) if found[0] < found[1] else (1, 0)
+        elif len(set(found)) < n_found:
             return None
-        order = sorted(range(n_found), key=found.__getitem__)
+        else:
+            order = sorted(range(n_found), key=found.__getitem__)
+        classes = empty(n_found, labels.dtype)
         for k in range(n_found):
             rank[<int64_t>order[k]] = <int32_t>k
+            classes[k] = found[order[k]]
         with nogil:
             for k in range(n):
                 out[k] = rank[out[k]]
-        return np.array([found[k] for k in order], labels.dtype), codes
+        return classes, codes
     finally:
         PyBuffer_Release(&vcodes)
         PyBuffer_Release(&view)

@@ -84,6 +84,8 @@ class KernelEstimator(Estimator):
 
     def _gamma_of(self, points: Points, weights: NDArray[np.float64] | None) -> float:
         gamma = self.gamma
+        if type(gamma) is float and 0 <= gamma < math.inf:
+            return gamma
         if isinstance(gamma, str):
             if gamma == "auto":
                 return 1.0 / int(points.shape[1])

@@ -23,6 +23,8 @@ def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
     """
     if n_jobs is None:
         return 0
+    if type(n_jobs) is int and n_jobs > 0:  # nothing to ask
+        return min(n_jobs, _MOST)
     words = f"{name} must be a positive integer, a negative one (-1: all usable CPUs), or None"
     if isinstance(n_jobs, bool | np.bool_) or not hasattr(n_jobs, "__index__"):
         raise TypeError(f"{words}, got {n_jobs!r}")

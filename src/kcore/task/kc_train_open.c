@@ -140,9 +140,12 @@ static kc_status open_store(kc_call *call, kc_training *t)
         if (status != KC_ERR_TIME) /* then problems end at once with what they start from */
             KC_TRY(status);
     }
-    for (size_t i = 0; i < n; i++)
-        t->max_diag =
-            fmax(t->max_diag, kc_number_at(kc_store_diag(t->store), i, kc_store_dtype(t->store)));
+    for (size_t i = 0; i < n; i++) {
+        const double value = kc_number_at(kc_store_diag(t->store), i, kc_store_dtype(t->store));
+
+        if (value > t->max_diag)
+            t->max_diag = value;
+    }
     return KC_OK;
 }
 
