@@ -1,4 +1,4 @@
-"""The machinery behind `kcore.svm`: the call of the core, and what a fit leaves behind."""
+"""The machinery behind `kcore.svm`: the call of the core, and what the machines share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core, exceptions
 from kcore._base import (
     ClassifierMixin,
-    Fitted,
+    OutlierMixin,
     RegressorMixin,
     as_labels,
     as_samples,
@@ -24,8 +24,9 @@ from kcore._base import (
     fitted,
     weights_by_class,
 )
-from kcore._kernelized import AskedKernel, KernelEstimator, Nodes, kernel_chunks, take_rows
-from kcore._report import FitReport, Progress, make_report
+from kcore._kernelized import AskedKernel, KernelEstimator, kernel_chunks, take_rows
+from kcore._machine import Machine, array_type, as_start, same_classes, spread
+from kcore._report import FitReport, Progress
 from kcore._validate import CSR, Points
 from kcore.kernels import Kernel
 
@@ -39,7 +40,6 @@ _SHAPES = {"ovr": True, "ovo": False}
 
 
 Function: TypeAlias = Callable[[Any, Any], Any]
-_Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 class Box(NamedTuple):
@@ -48,88 +48,6 @@ class Box(NamedTuple):
     C: float | None = None
     nu: float | None = None
     epsilon: float | None = None
-
-
-# ---- What a fit leaves behind
-
-
-class Machine(Fitted):
-    """A compiled model with what it takes to use, describe and pickle it."""
-
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        names: NDArray[np.object_] | None,
-        model: _core.Model,
-        nodes: Nodes | None,
-        classes: NDArray[Any] | None,
-        report: tuple[_core.FitInfo | _Numbers, float],
-        vectors: Points | None = None,
-    ) -> None:
-        super().__init__(shape, names)
-        self.model = model
-        self.nodes = nodes  # of the kernel; None where kernel values were given
-        self.classes = classes
-        self.report_parts = report  # what the core filled in, and the tolerance
-        self.vectors = vectors  # of a Python function as a kernel: it computes with them
-        self.is_plain = names is None and vectors is None  # prediction needs no Python
-        self.sparse_type: Any = None  # of X, where it was sparse
-
-    def report(self) -> FitReport:
-        """Return the report on the fit."""
-        info, tol = self.report_parts
-        numbers = (info.total(), info.problems()) if isinstance(info, _core.FitInfo) else info
-        self.report_parts = (numbers, tol)
-        return make_report(*numbers, tol, self.shape[0])
-
-    def support_vectors(self) -> Points | None:
-        """Return the support vectors in the type of the model; None where it has none."""
-        info = self.model.describe()
-        if info["is_given"]:
-            return self.vectors
-        dtype = np.float32 if info["dtype"] == 1 else np.float64
-        found = self.model.vectors()
-        if isinstance(found, tuple):
-            data, indices, indptr = found
-            shape = (info["n_support"], info["n_cols"])
-            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
-        return cast("Points", found.astype(dtype, copy=False))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        self.report()  # makes numbers of what the core filled in
-        model = self.model
-        parts = (
-            model.describe(),
-            self.nodes,
-            self.support_vectors(),
-            model.support(),
-            model.class_counts(),
-            model.coef(),
-            model.intercepts(),
-        )
-        return _restore, (
-            self.shape, self.names, parts, self.classes, self.report_parts, self.sparse_type,
-        )  # fmt: skip
-
-
-def _restore(
-    shape: tuple[int, int],
-    names: NDArray[np.object_] | None,
-    parts: tuple[Any, ...],
-    classes: NDArray[Any] | None,
-    report: tuple[_Numbers, float],
-    sparse_type: Any,
-) -> Machine:
-    """Make a model again from its numbers."""
-    info, nodes, vectors, *arrays = parts
-    if nodes is None:
-        model = _core.make_model(info, None, None, *arrays)
-        machine = Machine(shape, names, model, None, classes, report, vectors)
-    else:
-        model = _core.make_model(info, _core.CompiledKernel(nodes), vectors, *arrays)
-        machine = Machine(shape, names, model, nodes, classes, report)
-    machine.sparse_type = sparse_type
-    return machine
 
 
 # ---- All five
@@ -209,7 +127,7 @@ class SVM(KernelEstimator):
         vectors = None if ask is None else take_rows(points, model.support())
         machine = Machine(points.shape, names, model, nodes, classes, (info, tol), vectors)
         if isinstance(points, CSR):
-            machine.sparse_type = _array_type(X)
+            machine.sparse_type = array_type(X)
         if info.stop != _core.STOP_CONVERGED:
             self._warn(machine.report())
         self._fitted = machine
@@ -232,7 +150,7 @@ class SVM(KernelEstimator):
             f"{report.gap:.3g} at the objective {report.primal:.6g}. The model can be used, but is "
             f"not optimal. {advice.get(report.stop, '')}",
             exceptions.ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,  # the caller of fit
         )
 
     # ---- Parameters of the core
@@ -274,15 +192,15 @@ class SVM(KernelEstimator):
             if not self.warm_start or "_fitted" not in self.__dict__:
                 return None
             machine = self._fitted
-            if machine.shape[0] != n_samples or not _same_classes(machine.classes, classes):
+            if machine.shape[0] != n_samples or not same_classes(machine.classes, classes):
                 return None
         elif isinstance(init, SVM):
             machine = init._state("init")
-            if type(init)._type != self._type or not _same_classes(machine.classes, classes):
+            if type(init)._type != self._type or not same_classes(machine.classes, classes):
                 raise ValueError(f"init must be a {type(self).__name__} fitted to the same classes")
         else:
-            return _as_start(init, n_samples, n_rows)
-        return _spread(machine, n_samples, n_rows)
+            return as_start(init, n_samples, n_rows)
+        return spread(machine, n_samples, n_rows)
 
     # ---- Prediction
 
@@ -403,46 +321,6 @@ def _coef_rows(n_classes: int, multiclass: int) -> int:
     if n_classes <= 2:
         return 1
     return n_classes if multiclass == _core.ONE_VS_REST else n_classes - 1
-
-
-def _array_type(X: Any) -> Any:
-    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
-    import scipy.sparse as sp
-
-    return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
-
-
-def _same_classes(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return bool(np.array_equal(a, b))
-
-
-def _spread(machine: Machine, n_samples: int, n_rows: int) -> NDArray[np.float64]:
-    """Return the coefficients of a model with a column for each sample."""
-    support, coef = machine.model.support(), machine.model.coef()
-    if len(support) and int(support.max()) >= n_samples:
-        raise ValueError(
-            f"init was fitted to {machine.shape[0]} samples, and sample {int(support.max())} is a "
-            f"support vector; X has {n_samples} rows"
-        )
-    if len(coef) != n_rows:
-        raise ValueError(f"init has {len(coef)} rows of coefficients, this fit has {n_rows}")
-    start = np.zeros((n_rows, n_samples))
-    start[:, support] = coef
-    return start
-
-
-def _as_start(init: Any, n_samples: int, n_rows: int) -> NDArray[np.float64]:
-    start = np.array(init, dtype=np.float64, order="C", ndmin=2)
-    if start.shape != (n_rows, n_samples):
-        raise ValueError(
-            f"init must be a fitted model or coefficients of shape ({n_rows}, {n_samples}), "
-            f"got shape {np.shape(init)}"
-        )
-    if not np.isfinite(start).all():
-        raise ValueError("init has coefficients that are not finite")
-    return start
 
 
 # ---- Classifiers
@@ -630,3 +508,63 @@ class Regressor(RegressorMixin, SVM):
         if spread == 0:
             return 1.0 if residual == 0 else 0.0
         return float(1.0 - residual / spread)
+
+
+# ---- Detectors
+
+
+class Detector(OutlierMixin, SVM):
+    """What OneClassSVM adds to the machines: a boundary around samples without labels."""
+
+    def _fit_samples(self, X: Any, sample_weight: Any, init: Any, box: Box) -> Self:
+        points = as_samples(X)
+        weights = None if sample_weight is None else as_weights(sample_weight, points.shape[0])
+        return self._solve(X, points, weights=weights, init=init, box=box)
+
+    def decision_function(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+        """Return how far inside the boundary samples are; negative values are outside.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel='precomputed'`` kernel values with all samples of the fit, or
+            with the support vectors alone.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decide(X, False, "decision_function")
+
+    def score_samples(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+        """Return the decision function without its offset.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decide(X, False, "score_samples") + self.offset_
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        """Return 1 for samples inside the boundary, -1 for those outside.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._classify(X, False)
+
+    @fitted
+    def offset_(self) -> float:
+        """The negative of the intercept."""
+        return -float(self.intercept_[0])

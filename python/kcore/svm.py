@@ -30,10 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import OutlierMixin, as_samples, as_weights, fitted
 from kcore._kernelized import KernelLike
 from kcore._report import FitReport, Progress
-from kcore._svm import SVM, Box, Classifier, Regressor
+from kcore._svm import Box, Classifier, Detector, Regressor
 from kcore._svm_docs import documented
 
 __all__ = ["SVC", "SVR", "FitReport", "NuSVC", "NuSVR", "OneClassSVM", "Progress"]
@@ -466,7 +465,7 @@ class NuSVR(Regressor):
 
 
 @documented
-class OneClassSVM(OutlierMixin, SVM):
+class OneClassSVM(Detector):
     """Where samples are dense: a boundary around all but a part nu of them.
 
     Parameters
@@ -555,52 +554,7 @@ class OneClassSVM(OutlierMixin, SVM):
         -------
         self
         """
-        points = as_samples(X)
-        weights = None if sample_weight is None else as_weights(sample_weight, points.shape[0])
-        return self._solve(X, points, weights=weights, init=init, box=Box(nu=self._real("nu")))
-
-    def decision_function(self, X: ArrayLike | Any) -> NDArray[np.float64]:
-        """Return how far inside the boundary samples are; negative values are outside.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples; with ``kernel='precomputed'`` kernel values with all samples of the fit, or
-            with the support vectors alone.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._decide(X, False, "decision_function")
-
-    def score_samples(self, X: ArrayLike | Any) -> NDArray[np.float64]:
-        """Return the decision function without its offset.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples, as for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._decide(X, False, "score_samples") + self.offset_
-
-    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
-        """Return 1 for samples inside the boundary, -1 for those outside.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples, as for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._classify(X, False)
+        return self._fit_samples(X, sample_weight, init, Box(nu=self._real("nu")))
 
     def fit_predict(
         self, X: ArrayLike | Any, y: Any = None, sample_weight: ArrayLike | None = None
@@ -621,8 +575,3 @@ class OneClassSVM(OutlierMixin, SVM):
         ndarray of shape (n_samples,)
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
-
-    @fitted
-    def offset_(self) -> float:
-        """The negative of the intercept."""
-        return -float(self.intercept_[0])

@@ -32,6 +32,14 @@ HARD = {"C": 1e5, "gamma": 0.05, "tol": 1e-6}
 # ---- Limits
 
 
+@pytest.mark.parametrize("machine", [SVC, NuSVC, SVR, NuSVR, OneClassSVM])
+def test_the_warning_names_the_line_that_called_fit(machine, rng):
+    X = rng.standard_normal((60, 3))
+    with pytest.warns(ConvergenceWarning) as caught:
+        machine(max_iter=1).fit(X, np.sign(X[:, 0]))
+    assert caught[0].filename == __file__
+
+
 def test_too_few_steps_give_a_warning_and_a_usable_model(rng):
     X = rng.standard_normal((200, 3))
     y = rng.integers(0, 2, 200)

@@ -1,0 +1,140 @@
+"""What the fit of a support vector machine leaves behind, and what a later fit may start from."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcore import _core
+from kcore._base import Fitted
+from kcore._kernelized import Nodes
+from kcore._report import FitReport, make_report
+from kcore._validate import CSR, Points
+
+_Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
+
+
+class Machine(Fitted):
+    """A compiled model with what it takes to use, describe and pickle it."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        names: NDArray[np.object_] | None,
+        model: _core.Model,
+        nodes: Nodes | None,
+        classes: NDArray[Any] | None,
+        report: tuple[_core.FitInfo | _Numbers, float],
+        vectors: Points | None = None,
+    ) -> None:
+        super().__init__(shape, names)
+        self.model = model
+        self.nodes = nodes  # of the kernel; None where kernel values were given
+        self.classes = classes
+        self.report_parts = report  # what the core filled in, and the tolerance
+        self.vectors = vectors  # of a Python function as a kernel: it computes with them
+        self.is_plain = names is None and vectors is None  # prediction needs no Python
+        self.sparse_type: Any = None  # of X, where it was sparse
+
+    def report(self) -> FitReport:
+        """Return the report on the fit."""
+        info, tol = self.report_parts
+        numbers = (info.total(), info.problems()) if isinstance(info, _core.FitInfo) else info
+        self.report_parts = (numbers, tol)
+        return make_report(*numbers, tol, self.shape[0])
+
+    def support_vectors(self) -> Points | None:
+        """Return the support vectors in the type of the model; None where it has none."""
+        info = self.model.describe()
+        if info["is_given"]:
+            return self.vectors
+        dtype = np.float32 if info["dtype"] == 1 else np.float64
+        found = self.model.vectors()
+        if isinstance(found, tuple):
+            data, indices, indptr = found
+            shape = (info["n_support"], info["n_cols"])
+            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
+        return cast("Points", found.astype(dtype, copy=False))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.report()  # makes numbers of what the core filled in
+        model = self.model
+        parts = (
+            model.describe(),
+            self.nodes,
+            self.support_vectors(),
+            model.support(),
+            model.class_counts(),
+            model.coef(),
+            model.intercepts(),
+        )
+        return _restore, (
+            self.shape, self.names, parts, self.classes, self.report_parts, self.sparse_type,
+        )  # fmt: skip
+
+
+def _restore(
+    shape: tuple[int, int],
+    names: NDArray[np.object_] | None,
+    parts: tuple[Any, ...],
+    classes: NDArray[Any] | None,
+    report: tuple[_Numbers, float],
+    sparse_type: Any,
+) -> Machine:
+    """Make a model again from its numbers."""
+    info, nodes, vectors, *arrays = parts
+    if nodes is None:
+        model = _core.make_model(info, None, None, *arrays)
+        machine = Machine(shape, names, model, None, classes, report, vectors)
+    else:
+        model = _core.make_model(info, _core.CompiledKernel(nodes), vectors, *arrays)
+        machine = Machine(shape, names, model, nodes, classes, report)
+    machine.sparse_type = sparse_type
+    return machine
+
+
+def array_type(X: Any) -> Any:
+    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
+    import scipy.sparse as sp
+
+    return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+
+
+# ---- Where to start
+
+
+def same_classes(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    """Say whether two fits had the same classes, or both none."""
+    if a is None or b is None:
+        return a is b
+    return bool(np.array_equal(a, b))
+
+
+def spread(machine: Machine, n_samples: int, n_rows: int) -> NDArray[np.float64]:
+    """Return the coefficients of a model with a column for each sample."""
+    support, coef = machine.model.support(), machine.model.coef()
+    if len(support) and int(support.max()) >= n_samples:
+        raise ValueError(
+            f"init was fitted to {machine.shape[0]} samples, and sample {int(support.max())} is a "
+            f"support vector; X has {n_samples} rows"
+        )
+    if len(coef) != n_rows:
+        raise ValueError(f"init has {len(coef)} rows of coefficients, this fit has {n_rows}")
+    start = np.zeros((n_rows, n_samples))
+    start[:, support] = coef
+    return start
+
+
+def as_start(init: Any, n_samples: int, n_rows: int) -> NDArray[np.float64]:
+    """Return coefficients of the caller's, checked: a row for each of a model's."""
+    start = np.array(init, dtype=np.float64, order="C", ndmin=2)
+    if start.shape != (n_rows, n_samples):
+        raise ValueError(
+            f"init must be a fitted model or coefficients of shape ({n_rows}, {n_samples}), "
+            f"got shape {np.shape(init)}"
+        )
+    if not np.isfinite(start).all():
+        raise ValueError("init has coefficients that are not finite")
+    return start
