@@ -1,4 +1,4 @@
-# The declarations of kcore/kcore.h, in its order and in its words.
+# The declarations of kcore/kcore.h and what it includes, in their order and in their words.
 #
 # tests/python/test_capi.py compares this file with the header: every function with its argument
 # types, every field of every struct, every value of every enumeration.
