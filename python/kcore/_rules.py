@@ -105,6 +105,47 @@ class RuleEstimator(Estimator):
             weights = class_weights(self.class_weight, classes, codes, weights)
         return weights
 
+    # ---- Results
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        classes: NDArray[Any] = self._state("classes_").classes
+        return classes
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes of the last fit and of `partial_fit` after it, the most of any problem."""
+        n_passes: int = self._state("n_iter_").n_passes
+        return n_passes
+
+    @property
+    def bound_(self) -> float | None:
+        """The most corrections that the convergence theorem allows."""
+        bound: float | None = self._state("bound_").bound
+        return bound
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return what `predict` reads the labels from: f of samples, or f for each class."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of samples.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[chosen]
+        return labels
+
 
 def _step(eta: Callable[[int], float], k: int) -> float:
     step = eta(k)
@@ -113,7 +154,16 @@ def _step(eta: Callable[[int], float], k: int) -> float:
     return float(step)
 
 
-# ---- The labels of partial_fit
+# ---- Labels
+
+
+def labels_to_fit(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct labels, at least two, and the place of each label there."""
+    classes, codes = as_labels(y, n_samples)
+    if len(classes) < 2:
+        label = classes.tolist()[0]
+        raise ValueError(f"y has 1 class only ({label!r}); a classifier needs at least 2")
+    return classes, codes
 
 
 def first_labels(classes: ArrayLike | None) -> NDArray[Any]:

@@ -8,126 +8,24 @@ two samples, and with K(x, z) = x.z it makes the mistakes of `kcore.perceptron.P
 from __future__ import annotations
 
 import copy
-import time
-import warnings
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kcore import _core, exceptions
-from kcore._base import ClassifierMixin, Fitted, as_labels, as_samples, feature_names, fitted
-from kcore._kernelized import (
-    KernelEstimator,
-    KernelLike,
-    Nodes,
-    as_user_sees,
-    call_kernel,
-    take_rows,
-)
+from kcore import _core
+from kcore._base import ClassifierMixin, as_samples, fitted
+from kcore._kernelized import KernelLike, as_user_sees, call_kernel, take_rows
+from kcore._online import READINGS, TRAITS, Active, CacheReport, OnlineEstimator
 from kcore._report import Progress
-from kcore._rules import RULES, RuleEstimator, check_same_labels, codes_among, first_labels
+from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
 from kcore._validate import CSR, Points
 
 __all__ = ["CacheReport", "KernelPerceptron"]
 
-_STRATEGIES = {
-    "oldest": _core.STRATEGY_OLDEST,
-    "smallest": _core.STRATEGY_SMALLEST,
-    "projection": _core.STRATEGY_PROJECTION,
-    "merge": _core.STRATEGY_MERGE,
-}
-_READINGS = {
-    False: _core.READING_LAST,
-    True: _core.READING_MEAN,
-    "voted": _core.READING_VOTES,
-}
-# What a learner is made for, once and for all.
-_TRAITS = (
-    "kernel", "degree", "gamma", "coef0", "fit_intercept", "average", "budget", "strategy",
-    "multi_class", "precision",
-)  # fmt: skip
 
-
-class CacheReport(NamedTuple):
-    """What became of the kernel rows of a fit.
-
-    Attributes
-    ----------
-    rows_computed, rows_hit, rows_evicted : int
-        Rows computed; found in the cache; driven out of it by others.
-    bytes_allowed, bytes_used : int
-        Of the cache.
-    """
-
-    rows_computed: int
-    rows_hit: int
-    rows_evicted: int
-    bytes_allowed: int
-    bytes_used: int
-
-
-class Active(Fitted):
-    """A learner, its labels, and what its last call reported."""
-
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        names: NDArray[np.object_] | None,
-        classes: NDArray[Any],
-        learner: _core.OnlineLearner,
-        traits: tuple[Any, ...],
-    ) -> None:
-        super().__init__(shape, names)
-        self.classes = classes
-        self.learner = learner
-        self.traits = traits
-        self.labels = classes.tolist()
-        self.code_of = {label: code for code, label in enumerate(self.labels)}
-        self.seen: Any = None  # the last `classes` that were looked at
-        self.n_passes = 0
-        self.mistakes: Any = np.empty(0, np.int64)  # arrays, or numbers after a single sample
-        self.criterion: Any = np.empty(0)
-        self.is_converged = False
-        self.stop: str | None = None  # what ended the last call before its time
-        self.bound: float | None = None
-        self.rows: CacheReport | None = None
-        self.vectors: Points | None = None  # of a Python function as a kernel
-        self.sparse_type: Any = None
-
-    def __deepcopy__(self, memo: object) -> Self:
-        twin = object.__new__(type(self))  # with a learner of its own, for it will learn
-        twin.__dict__.update(self.__dict__, learner=copy.deepcopy(self.learner), cache={})
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "seen": None}
-
-    def note(self, report: dict[str, Any], n_passes: int) -> None:
-        """Keep what a call said of itself; `n_passes` were made before it."""
-        self.mistakes, self.criterion = report["mistakes"], report["criterion"]
-        self.n_passes = n_passes + len(self.mistakes)
-        self.is_converged = report["is_converged"]
-        self.stop = report["stop"]
-        self.cache.clear()
-
-    def support_vectors(self) -> Points | None:
-        """Return the points kept in the learner's type; None where it has none."""
-        info = self.learner.describe()
-        if info["is_given"]:
-            return self.vectors
-        dtype = np.float32 if info["dtype"] == 1 else np.float64
-        found = self.learner.vectors()
-        if isinstance(found, tuple):
-            data, indices, indptr = found
-            shape = (info["n_points"], info["n_cols"])
-            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
-        return cast("Points", found.astype(dtype, copy=False))
-
-
-class KernelPerceptron(ClassifierMixin, KernelEstimator, RuleEstimator):
+class KernelPerceptron(ClassifierMixin, OnlineEstimator):
     r"""Perceptron in the feature space of a kernel, online or on whole data sets.
 
     In augmented coordinates of feature space, :math:`y = z\,(1, \phi(x))`, a mistake is a sample
@@ -274,8 +172,6 @@ default='rbf'
     3
     """
 
-    _fitted: Active
-
     def __init__(
         self,
         kernel: KernelLike = "rbf",
@@ -346,11 +242,7 @@ default='rbf'
         self
         """
         points = as_samples(X)
-        classes, codes = as_labels(y, points.shape[0])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has 1 class only ({classes.tolist()[0]!r}); a classifier needs at least 2"
-            )
+        classes, codes = labels_to_fit(y, points.shape[0])
         weights = self._weights(classes, codes, sample_weight)
         max_iter = self._most_passes()
         first = 0
@@ -442,7 +334,7 @@ default='rbf'
             or (type(self.margin) is not float and type(self.margin) is not int)
             or self.rule != "single"
             or state.learner.nodes is None
-            or not _core.same_values(self.__dict__, _TRAITS, state.traits)
+            or not _core.same_values(self.__dict__, TRAITS, state.traits)
         ):
             return False
         try:
@@ -466,187 +358,7 @@ default='rbf'
             state.cache.clear()
         return True
 
-    def _run(
-        self,
-        state: Active,
-        points: Points,
-        codes: NDArray[np.int32],
-        weights: NDArray[np.float64] | None,
-        first: int,
-        eta: NDArray[np.float64],
-    ) -> dict[str, Any]:
-        """Call the core."""
-        rule = self._choice("rule", RULES)
-        told = self.callback
-        answer: Any = None
-
-        def tell(*values: Any) -> Any:
-            nonlocal answer
-            assert told is not None
-            answer = told(Progress(*values))
-            return answer
-
-        margin, limit = self._real("margin"), self._limit()
-        common = (points, codes, len(state.classes), weights, first)
-        end = time.perf_counter() + limit
-        if self.budget is not None and rule == _core.RULE_BATCH:
-            raise ValueError("budget takes rule='single', got rule='batch'")
-        if self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE):
-            report = state.learner.learn(
-                *common, bool(self.shuffle), margin, eta, self._n_threads(), limit,
-                None if told is None else tell,
-            )  # fmt: skip
-        else:
-            report = state.learner.fit(
-                *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
-                self._cache_bytes(), self._n_threads(), limit, None if told is None else tell,
-            )  # fmt: skip
-            state.rows = CacheReport(
-                report["rows_computed"],
-                report["rows_hit"],
-                report["rows_evicted"],
-                report["cache_bytes_allowed"],
-                report["cache_bytes_used"],
-            )
-        report["stop"] = None
-        if not report["is_converged"]:
-            if isinstance(answer, bool | np.bool_) and answer:
-                report["stop"] = "callback"
-            elif limit > 0 and time.perf_counter() >= end:
-                report["stop"] = "time_limit"
-        return report
-
-    # ---- The learner
-
-    def _begin(
-        self,
-        X: Any,
-        points: Points,
-        classes: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-    ) -> tuple[Active, Points]:
-        """Return a learner that has seen nothing, and what it learns from."""
-        nodes, _, data = self._kernel_of(points, weights)
-        is_direct = self._choice("multi_class", {"ovr": False, "direct": True}) and len(classes) > 2
-        budget = self._budget(nodes)
-        average = self._average()
-        if budget and average:
-            raise ValueError(f"average={average!r} takes budget=None, got budget={budget}")
-        learner = _core.OnlineLearner(
-            nodes,
-            self._is_f32(data),
-            data.shape[1],
-            isinstance(points, CSR),
-            len(classes),
-            is_direct,
-            bool(self.fit_intercept),
-            _READINGS[average],
-            budget,
-            self._choice("strategy", _STRATEGIES),
-            self._seeds(1 if is_direct or len(classes) == 2 else len(classes)),
-        )
-        state = Active(points.shape, feature_names(X), classes, learner, self._traits())
-        if isinstance(points, CSR):
-            import scipy.sparse as sp
-
-            state.sparse_type = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
-        return state, data
-
-    def _go_on(self, points: Points, classes: NDArray[Any]) -> tuple[Active, Points, int]:
-        """Return a copy of the learner, what it learns from, and the number of its first sample."""
-        old = self._fitted
-        self._check_traits(old)
-        if old.shape[1] != points.shape[1] or not np.array_equal(old.classes, classes):
-            raise ValueError("warm_start: the features or labels are not those of the last fit")
-        if old.learner.nodes is None:
-            if old.shape != points.shape:
-                raise ValueError("warm_start: kernel values must be of the samples of the last fit")
-            return copy.deepcopy(old), self._kernel_of(points, None)[2], 0
-        return copy.deepcopy(old), points, 0 if _are_known(old, points) else -1
-
-    def _traits(self) -> tuple[Any, ...]:
-        return tuple([getattr(self, name) for name in _TRAITS])
-
-    def _check_traits(self, state: Active) -> None:
-        for name, old in zip(_TRAITS, state.traits, strict=True):
-            if getattr(self, name) != old:
-                raise ValueError(
-                    f"{name} was {old!r} when learning began and is {getattr(self, name)!r} now: "
-                    "learn anew with fit"
-                )
-
-    def _budget(self, nodes: Nodes | None) -> int:
-        if self.budget is None:
-            return 0
-        budget = self._integer("budget")
-        if not 0 < budget < 2**31:
-            raise ValueError(f"budget must be positive or None, got {budget}")
-        if nodes is None:
-            raise ValueError("budget needs a kernel that the core computes")
-        return budget
-
-    def _is_f32(self, points: Points) -> bool:
-        values = points.data if isinstance(points, CSR) else points
-        choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
-        return self._choice("precision", choices)
-
-    def _cache_bytes(self) -> int:
-        size = self.cache_size
-        if isinstance(size, str):
-            if size == "auto":
-                return 0
-        elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
-            return max(1, int(float(size) * 2**20))
-        raise ValueError(
-            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
-        )
-
-    # ---- Reports
-
-    def _bound(self, state: Active, report: dict[str, Any]) -> float | None:
-        nodes = state.learner.nodes
-        is_known = state.is_converged and len(state.classes) == 2 and report["least"] > 0
-        if not is_known or nodes is None or isinstance(self.eta, str) or callable(self.eta):
-            return None
-        if not _core.CompiledKernel(nodes).is_positive:
-            return None
-        longest = report["max_diag"] + 2 * self._real("margin") / self._real("eta")
-        n_terms = state.shape[0] if self.rule == "batch" else 1
-        return float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
-
-    def _warn(self, state: Active, n_asked: int) -> None:
-        """Say so where a call of `n_asked` passes ended other than without a mistake."""
-        last = int(state.mistakes[-1]) if len(state.mistakes) else 0
-        if state.stop is not None:
-            is_late = state.stop == "time_limit"
-            text = f"reached time_limit={self.time_limit}" if is_late else "was ended"
-            text += f" in pass {len(state.mistakes) + 1}"
-            if len(state.mistakes):
-                text += f"; the last whole one made {last} mistakes"
-            text += ". Raise time_limit." if is_late else ". The callback returned True."
-        elif not state.is_converged:
-            text = (
-                f"ended after max_iter={n_asked} passes without separating the classes: the last "
-                f"pass made {last} mistakes."
-            )
-            if self.budget is None and not self.average:
-                text += " The mean of all functions is often better then: average=True."
-        elif last:  # the batch rule
-            text = (
-                f"ended after {len(state.mistakes)} passes with {last} mistakes left, since the "
-                f"step was shorter than theta={self.theta}."
-            )
-        else:
-            return
-        warnings.warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
-
     # ---- Results
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
-        classes: NDArray[Any] = self._state("classes_").classes
-        return classes
 
     @fitted
     def support_(self) -> NDArray[np.int64]:
@@ -671,7 +383,7 @@ default='rbf'
 
     @fitted
     def _coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        average = self._fitted.traits[_TRAITS.index("average")]
+        average = self._fitted.traits[TRAITS.index("average")]
         return self._fitted.learner.coef(
             _core.READING_MEAN if average is True else _core.READING_LAST
         )
@@ -703,12 +415,6 @@ default='rbf'
         return converged
 
     @property
-    def n_iter_(self) -> int:
-        """Passes of the last fit and of calls of `partial_fit` after it."""
-        n_passes: int = self._state("n_iter_").n_passes
-        return n_passes
-
-    @property
     def n_updates_(self) -> int:
         """Corrections since learning began, over all problems."""
         n_updates: int = self._state("n_updates_").learner.describe()["n_updates"]
@@ -723,12 +429,6 @@ default='rbf'
     def criterion_(self) -> NDArray[np.float64]:
         """Sum of weight (margin - a.y) over the mistakes of each pass of the last call."""
         return np.array(self._fitted.criterion, np.float64, ndmin=1)
-
-    @property
-    def bound_(self) -> float | None:
-        """The most corrections that the convergence theorem allows."""
-        bound: float | None = self._state("bound_").bound
-        return bound
 
     @property
     def cache_report_(self) -> CacheReport | None:
@@ -755,30 +455,13 @@ default='rbf'
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         state: Active = self._state("decision_function")
-        reading = _READINGS[state.traits[_TRAITS.index("average")]]
+        reading = READINGS[state.traits[TRAITS.index("average")]]
         values = None
         if state.names is None and state.vectors is None:
             values = state.learner.decide_plain(X, reading, self._n_threads())
         if values is None:
             values = state.learner.decide(self._points(X, state), reading, self._n_threads())
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels of samples.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples, as for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[chosen]
-        return labels
 
     def _points(self, X: Any, state: Active) -> Points:
         """Return what the learner evaluates: samples, or kernel values with those of the fit."""
@@ -789,17 +472,3 @@ default='rbf'
         if state.vectors is None:
             return points
         return call_kernel(cast("Callable[[Any, Any], Any]", self.kernel), points, state.vectors)
-
-
-def _are_known(state: Active, points: Points) -> bool:
-    """Say whether the points kept are the rows of these samples that they were once."""
-    ids = state.learner.ids()
-    own = np.flatnonzero((ids >= 0) & (ids < points.shape[0]))
-    vectors = cast("Points", state.support_vectors())
-    old = as_user_sees(take_rows(vectors, own.astype(np.int32)))
-    new = as_user_sees(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype)
-    if isinstance(vectors, CSR) or isinstance(points, CSR):
-        from scipy.sparse import csr_array
-
-        return bool((csr_array(old) != csr_array(new)).nnz == 0)
-    return bool(np.array_equal(old, new))

@@ -41,6 +41,7 @@ from kcore._rules import (
     check_same_labels,
     codes_among,
     first_labels,
+    labels_to_fit,
 )
 from kcore._validate import as_real
 from kcore._votes import vote
@@ -215,9 +216,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         self
         """
         points = as_samples(X)
-        classes, codes = as_labels(y, points.shape[0])
-        if len(classes) < 2:
-            raise ValueError(f"y has 1 class only ({classes[0]!r}); a classifier needs at least 2")
+        classes, codes = labels_to_fit(y, points.shape[0])
         start = self._fitted if self.warm_start and self.__sklearn_is_fitted__() else None
         if start is not None and start.shape[1] != points.shape[1]:
             raise ValueError(
@@ -439,12 +438,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
 
     # ---- Results
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
-        classes: NDArray[Any] = self._state("classes_").classes
-        return classes
-
     @fitted
     def coef_(self) -> NDArray[np.float64]:
         """Weight vectors that predict."""
@@ -463,12 +456,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         return all(state.is_converged for state in self._state("converged_").states)
 
     @property
-    def n_iter_(self) -> int:
-        """Passes, the most of any problem."""
-        n_passes: int = self._state("n_iter_").n_passes
-        return n_passes
-
-    @property
     def n_updates_(self) -> int:
         """Corrections, over all problems."""
         return sum(state.n_updates for state in self._state("n_updates_").states)
@@ -482,12 +469,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
     def criterion_(self) -> NDArray[np.float64]:
         """Sum of margin - a.y over the mistakes of each pass."""
         return sum_ragged(self._fitted.criterion, np.float64)
-
-    @property
-    def bound_(self) -> float | None:
-        """The most corrections that the convergence theorem allows."""
-        bound: float | None = self._state("bound_").bound
-        return bound
 
     @property
     def pocket_mistakes_(self) -> int:
@@ -524,24 +505,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         else:
             values = _core.linear_decision(points, self.coef_, self.intercept_, self._n_threads())
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels of samples.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        values = self.decision_function(X)
-        classes = self.classes_
-        chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        labels: NDArray[Any] = classes[chosen]
-        return labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

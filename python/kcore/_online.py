@@ -1,0 +1,313 @@
+"""The learner of a kernel perceptron: how it is made, how it runs, what it tells of itself."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcore import _core, exceptions
+from kcore._base import Fitted, feature_names
+from kcore._kernelized import KernelEstimator, Nodes, as_user_sees, take_rows
+from kcore._report import Progress
+from kcore._rules import RULES, RuleEstimator
+from kcore._validate import CSR, Points
+
+STRATEGIES = {
+    "oldest": _core.STRATEGY_OLDEST,
+    "smallest": _core.STRATEGY_SMALLEST,
+    "projection": _core.STRATEGY_PROJECTION,
+    "merge": _core.STRATEGY_MERGE,
+}
+READINGS = {
+    False: _core.READING_LAST,
+    True: _core.READING_MEAN,
+    "voted": _core.READING_VOTES,
+}
+# What a learner is made for, once and for all.
+TRAITS = (
+    "kernel", "degree", "gamma", "coef0", "fit_intercept", "average", "budget", "strategy",
+    "multi_class", "precision",
+)  # fmt: skip
+
+
+class CacheReport(NamedTuple):
+    """What became of the kernel rows of a fit.
+
+    Attributes
+    ----------
+    rows_computed, rows_hit, rows_evicted : int
+        Rows computed; found in the cache; driven out of it by others.
+    bytes_allowed, bytes_used : int
+        Of the cache.
+    """
+
+    rows_computed: int
+    rows_hit: int
+    rows_evicted: int
+    bytes_allowed: int
+    bytes_used: int
+
+
+class Active(Fitted):
+    """A learner, its labels, and what its last call reported."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        names: NDArray[np.object_] | None,
+        classes: NDArray[Any],
+        learner: _core.OnlineLearner,
+        traits: tuple[Any, ...],
+    ) -> None:
+        super().__init__(shape, names)
+        self.classes = classes
+        self.learner = learner
+        self.traits = traits
+        self.labels = classes.tolist()
+        self.code_of = {label: code for code, label in enumerate(self.labels)}
+        self.seen: Any = None  # the last `classes` that were looked at
+        self.n_passes = 0
+        self.mistakes: Any = np.empty(0, np.int64)  # arrays, or numbers after a single sample
+        self.criterion: Any = np.empty(0)
+        self.is_converged = False
+        self.stop: str | None = None  # what ended the last call before its time
+        self.bound: float | None = None
+        self.rows: CacheReport | None = None
+        self.vectors: Points | None = None  # of a Python function as a kernel
+        self.sparse_type: Any = None
+
+    def __deepcopy__(self, memo: object) -> Self:
+        twin = object.__new__(type(self))  # with a learner of its own, for it will learn
+        twin.__dict__.update(self.__dict__, learner=copy.deepcopy(self.learner), cache={})
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "seen": None}
+
+    def note(self, report: dict[str, Any], n_passes: int) -> None:
+        """Keep what a call said of itself; `n_passes` were made before it."""
+        self.mistakes, self.criterion = report["mistakes"], report["criterion"]
+        self.n_passes = n_passes + len(self.mistakes)
+        self.is_converged = report["is_converged"]
+        self.stop = report["stop"]
+        self.cache.clear()
+
+    def support_vectors(self) -> Points | None:
+        """Return the points kept in the learner's type; None where it has none."""
+        info = self.learner.describe()
+        if info["is_given"]:
+            return self.vectors
+        dtype = np.float32 if info["dtype"] == 1 else np.float64
+        found = self.learner.vectors()
+        if isinstance(found, tuple):
+            data, indices, indptr = found
+            shape = (info["n_points"], info["n_cols"])
+            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
+        return cast("Points", found.astype(dtype, copy=False))
+
+
+class OnlineEstimator(KernelEstimator, RuleEstimator):
+    """Base of estimators that hold an online learner."""
+
+    _fitted: Active
+    margin: float
+    theta: float
+    fit_intercept: bool
+    shuffle: bool
+    budget: int | None
+    strategy: str
+    multi_class: str
+    precision: str
+    cache_size: float | str
+    callback: Callable[[Progress], object] | None
+
+    def _begin(
+        self,
+        X: Any,
+        points: Points,
+        classes: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+    ) -> tuple[Active, Points]:
+        """Return a learner that has seen nothing, and what it learns from."""
+        nodes, _, data = self._kernel_of(points, weights)
+        is_direct = self._choice("multi_class", {"ovr": False, "direct": True}) and len(classes) > 2
+        budget = self._budget(nodes)
+        average = self._average()
+        if budget and average:
+            raise ValueError(f"average={average!r} takes budget=None, got budget={budget}")
+        learner = _core.OnlineLearner(
+            nodes,
+            self._is_f32(data),
+            data.shape[1],
+            isinstance(points, CSR),
+            len(classes),
+            is_direct,
+            bool(self.fit_intercept),
+            READINGS[average],
+            budget,
+            self._choice("strategy", STRATEGIES),
+            self._seeds(1 if is_direct or len(classes) == 2 else len(classes)),
+        )
+        state = Active(points.shape, feature_names(X), classes, learner, self._traits())
+        if isinstance(points, CSR):
+            import scipy.sparse as sp
+
+            state.sparse_type = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+        return state, data
+
+    def _go_on(self, points: Points, classes: NDArray[Any]) -> tuple[Active, Points, int]:
+        """Return a copy of the learner, what it learns from, and the number of its first sample."""
+        old = self._fitted
+        self._check_traits(old)
+        if old.shape[1] != points.shape[1] or not np.array_equal(old.classes, classes):
+            raise ValueError("warm_start: the features or labels are not those of the last fit")
+        if old.learner.nodes is None:
+            if old.shape != points.shape:
+                raise ValueError("warm_start: kernel values must be of the samples of the last fit")
+            return copy.deepcopy(old), self._kernel_of(points, None)[2], 0
+        return copy.deepcopy(old), points, 0 if _are_known(old, points) else -1
+
+    def _traits(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in TRAITS])
+
+    def _check_traits(self, state: Active) -> None:
+        for name, old in zip(TRAITS, state.traits, strict=True):
+            if getattr(self, name) != old:
+                raise ValueError(
+                    f"{name} was {old!r} when learning began and is {getattr(self, name)!r} now: "
+                    "learn anew with fit"
+                )
+
+    def _budget(self, nodes: Nodes | None) -> int:
+        if self.budget is None:
+            return 0
+        budget = self._integer("budget")
+        if not 0 < budget < 2**31:
+            raise ValueError(f"budget must be positive or None, got {budget}")
+        if nodes is None:
+            raise ValueError("budget needs a kernel that the core computes")
+        return budget
+
+    def _is_f32(self, points: Points) -> bool:
+        values = points.data if isinstance(points, CSR) else points
+        choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
+        return self._choice("precision", choices)
+
+    def _cache_bytes(self) -> int:
+        size = self.cache_size
+        if isinstance(size, str):
+            if size == "auto":
+                return 0
+        elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
+            return max(1, int(float(size) * 2**20))
+        raise ValueError(
+            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
+        )
+
+    def _run(
+        self,
+        state: Active,
+        points: Points,
+        codes: NDArray[np.int32],
+        weights: NDArray[np.float64] | None,
+        first: int,
+        eta: NDArray[np.float64],
+    ) -> dict[str, Any]:
+        """Call the core."""
+        rule = self._choice("rule", RULES)
+        told = self.callback
+        answer: Any = None
+
+        def tell(*values: Any) -> Any:
+            nonlocal answer
+            assert told is not None
+            answer = told(Progress(*values))
+            return answer
+
+        margin, limit = self._real("margin"), self._limit()
+        common = (points, codes, len(state.classes), weights, first)
+        end = time.perf_counter() + limit
+        if self.budget is not None and rule == _core.RULE_BATCH:
+            raise ValueError("budget takes rule='single', got rule='batch'")
+        if self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE):
+            report = state.learner.learn(
+                *common, bool(self.shuffle), margin, eta, self._n_threads(), limit,
+                None if told is None else tell,
+            )  # fmt: skip
+        else:
+            report = state.learner.fit(
+                *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
+                self._cache_bytes(), self._n_threads(), limit, None if told is None else tell,
+            )  # fmt: skip
+            state.rows = CacheReport(
+                report["rows_computed"],
+                report["rows_hit"],
+                report["rows_evicted"],
+                report["cache_bytes_allowed"],
+                report["cache_bytes_used"],
+            )
+        report["stop"] = None
+        if not report["is_converged"]:
+            if isinstance(answer, bool | np.bool_) and answer:
+                report["stop"] = "callback"
+            elif limit > 0 and time.perf_counter() >= end:
+                report["stop"] = "time_limit"
+        return report
+
+    def _bound(self, state: Active, report: dict[str, Any]) -> float | None:
+        nodes = state.learner.nodes
+        is_known = state.is_converged and len(state.classes) == 2 and report["least"] > 0
+        if not is_known or nodes is None or isinstance(self.eta, str) or callable(self.eta):
+            return None
+        if not _core.CompiledKernel(nodes).is_positive:
+            return None
+        longest = report["max_diag"] + 2 * self._real("margin") / self._real("eta")
+        n_terms = state.shape[0] if self.rule == "batch" else 1
+        return float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
+
+    def _warn(self, state: Active, n_asked: int) -> None:
+        """Say so where a call of `n_asked` passes ended other than without a mistake."""
+        last = int(state.mistakes[-1]) if len(state.mistakes) else 0
+        if state.stop is not None:
+            is_late = state.stop == "time_limit"
+            text = f"reached time_limit={self.time_limit}" if is_late else "was ended"
+            text += f" in pass {len(state.mistakes) + 1}"
+            if len(state.mistakes):
+                text += f"; the last whole one made {last} mistakes"
+            text += ". Raise time_limit." if is_late else ". The callback returned True."
+        elif not state.is_converged:
+            text = (
+                f"ended after max_iter={n_asked} passes without separating the classes: the last "
+                f"pass made {last} mistakes."
+            )
+            if self.budget is None and not self.average:
+                text += " The mean of all functions is often better then: average=True."
+        elif last:  # the batch rule
+            text = (
+                f"ended after {len(state.mistakes)} passes with {last} mistakes left, since the "
+                f"step was shorter than theta={self.theta}."
+            )
+        else:
+            return
+        warnings.warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
+
+
+def _are_known(state: Active, points: Points) -> bool:
+    """Say whether the points kept are the rows of these samples that they were once."""
+    ids = state.learner.ids()
+    own = np.flatnonzero((ids >= 0) & (ids < points.shape[0]))
+    vectors = cast("Points", state.support_vectors())
+    old = as_user_sees(take_rows(vectors, own.astype(np.int32)))
+    new = as_user_sees(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype)
+    if isinstance(vectors, CSR) or isinstance(points, CSR):
+        from scipy.sparse import csr_array
+
+        return bool((csr_array(old) != csr_array(new)).nnz == 0)
+    return bool(np.array_equal(old, new))
