@@ -37,6 +37,9 @@ TRAITS = (
 )  # fmt: skip
 
 
+_MOST_PASSES = 1 << 16  # of one call of the core: the step and the report of each must be held
+
+
 class CacheReport(NamedTuple):
     """What became of the kernel rows of a fit.
 
@@ -53,6 +56,15 @@ class CacheReport(NamedTuple):
     rows_evicted: int
     bytes_allowed: int
     bytes_used: int
+
+    @classmethod
+    def sum(cls, reports: list[CacheReport | None]) -> CacheReport | None:
+        """Return what became of the rows of several calls, one after the other."""
+        told = [report for report in reports if report is not None]
+        if not told:
+            return None
+        computed, hit, evicted, _, used = zip(*told, strict=True)
+        return cls(sum(computed), sum(hit), sum(evicted), told[-1].bytes_allowed, max(used))
 
 
 class Active(Fitted):
@@ -211,6 +223,42 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
         )
 
+    def _make_passes(
+        self,
+        state: Active,
+        points: Points,
+        codes: NDArray[np.int32],
+        weights: NDArray[np.float64] | None,
+        first: int,
+        most: int,
+    ) -> dict[str, Any]:
+        """Make up to `most` passes, 65536 in a call of the core; the next call goes on.
+
+        Problems of classes that are solved then make one pass more, without a mistake.
+        """
+        number = state.learner.describe()["n_seen"] if first < 0 else first
+        limit, start = self._limit(), time.perf_counter()
+        mistakes, criterion, rows = [], [], []
+        n_done = 0
+        while True:
+            eta = self._schedule(n_done, min(_MOST_PASSES, most - n_done))
+            spent = time.perf_counter() - start if n_done else 0.0
+            left = max(limit - spent, 1e-9) if limit else 0.0
+            report = self._run(state, points, codes, weights, first, eta, left, (n_done, spent))
+            mistakes.append(report["mistakes"])
+            criterion.append(report["criterion"])
+            rows.append(state.rows)
+            n_done += len(eta)
+            if n_done >= most or report["is_converged"] or report["stop"] is not None:
+                break
+            first = number  # samples that it has seen
+        report["mistakes"], report["criterion"] = (
+            np.concatenate(mistakes),
+            np.concatenate(criterion),
+        )
+        state.rows = CacheReport.sum(rows)
+        return report
+
     def _run(
         self,
         state: Active,
@@ -219,19 +267,21 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         weights: NDArray[np.float64] | None,
         first: int,
         eta: NDArray[np.float64],
+        limit: float,
+        before: tuple[int, float] = (0, 0.0),
     ) -> dict[str, Any]:
-        """Call the core."""
+        """Call the core, after so many passes and seconds."""
         rule = self._choice("rule", RULES)
         told = self.callback
         answer: Any = None
 
-        def tell(*values: Any) -> Any:
+        def tell(phase: str, seconds: float, n_iter: int, *values: Any) -> Any:
             nonlocal answer
             assert told is not None
-            answer = told(Progress(*values))
+            answer = told(Progress(phase, before[1] + seconds, before[0] + n_iter, *values))
             return answer
 
-        margin, limit = self._real("margin"), self._limit()
+        margin = self._real("margin")
         common = (points, codes, len(state.classes), weights, first)
         end = time.perf_counter() + limit
         if self.budget is not None and rule == _core.RULE_BATCH:

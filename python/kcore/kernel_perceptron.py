@@ -140,7 +140,8 @@ default='rbf'
     bound_ : float or None
         The most corrections that the convergence theorem allows, max \|y\|^2 \|a\|^2 / min(a.y)^2
         with the a that was found; None where there is no such theorem: not converged, more than two
-        classes, weights, a schedule, a start other than zero, kernels that may not be positive.
+        classes, weights, a schedule, a start other than zero, kernels that may not be positive; or
+        where it took more than 65536 passes.
     cache_report_ : CacheReport or None
         Kernel rows of the last `fit`; None where there were none to keep.
 
@@ -251,7 +252,7 @@ default='rbf'
         else:
             state, data = self._begin(X, points, classes, weights)
         is_fresh = state.n_passes == 0
-        report = self._run(state, data, codes, weights, first, self._schedule(0, max_iter))
+        report = self._make_passes(state, data, codes, weights, first, max_iter)
         state.note(report, 0)
         is_plain = is_fresh and sample_weight is None and self.class_weight is None
         state.bound = self._bound(state, report) if is_plain else None
@@ -321,7 +322,7 @@ default='rbf'
                 "or a function, are for fit only"
             )
         eta = self._schedule(state.n_passes, 1)
-        report = self._run(state, points, codes, weights, -1, eta)
+        report = self._run(state, points, codes, weights, -1, eta, self._limit())
         state.note(report, state.n_passes)
         state.bound = state.rows = None
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from conftest import assert_same_bits
 from kcore import _core
 from kcore.exceptions import ConvergenceWarning, NotFittedError
-from kcore.kernels import RBF
+from kcore.kernels import RBF, Polynomial
 from kcore.perceptron import KernelPerceptron
 from test_kernel_perceptron import READINGS, STRATEGIES, blobs, quietly, spread
 from test_svm_stops import seconds_to_stop
@@ -169,6 +169,38 @@ def test_a_warm_start_goes_on_with_the_passes(rule, average, rng):
     assert parts.n_updates_ == whole.n_updates_
     np.testing.assert_allclose(spread(parts, 150), spread(whole, 150), rtol=1e-9, atol=1e-12)
     assert (parts.predict(X) == whole.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"average": True, "shuffle": True, "random_state": 0},
+        {"average": "voted", "multi_class": "direct"},
+        {"rule": "batch", "eta": lambda k: 2.0**-k},
+        {"budget": 20, "strategy": "oldest"},
+    ],
+)
+def test_passes_in_several_calls_of_the_core_are_those_of_one(params, rng, monkeypatch):
+    X = rng.integers(-3, 4, (60, 3)).astype(float)  # so that every sum is exact
+    y = rng.integers(0, 3, 60)
+    params = {"max_iter": 8, **params}
+    whole = quietly(KernelPerceptron(Polynomial(2, 1.0, 1.0), **params), X, y)
+    monkeypatch.setattr("kcore._online._MOST_PASSES", 3)
+    parts = quietly(KernelPerceptron(Polynomial(2, 1.0, 1.0), **params), X, y)
+    assert parts.n_iter_ == whole.n_iter_ == 8
+    assert_same_bits(spread(parts, 60), spread(whole, 60))
+    for name in ("intercept_", "mistakes_", "criterion_"):
+        assert_same_bits(getattr(parts, name), getattr(whole, name))
+    assert parts.n_updates_ == whole.n_updates_
+    assert_same_bits(parts.decision_function(X), whole.decision_function(X))
+
+
+def test_any_number_of_passes_may_be_allowed():
+    X, y = np.array([[1.0], [-1.0]]), [1, 0]
+    model = KernelPerceptron("linear", max_iter=10**12).fit(X, y)
+    assert model.converged_
+    assert model.n_updates_ <= model.bound_
 
 
 def test_a_warm_start_from_other_samples_keeps_what_was_learnt(rng):
