@@ -11,8 +11,8 @@
 /* Numbers multiplied between two looks at the clock: below a millisecond. */
 #define POLL_VALUES ((size_t)1 << 19)
 
-/* Vectors that may be rated inside of a pass beside the first: with the one at its end, a pass with
- * a pocket costs no more than so many others. */
+/* Vectors that may be rated inside of a pass: with the one at its end and with the pass itself, the
+ * samples are looked at two times more at the most. */
 #define RATED_OF_PASS ((size_t)8)
 
 typedef struct learner {
