@@ -37,10 +37,11 @@ _DOCS = {
         """,
     "solver": """
         shrinking : bool, default True
-            Accepted for compatibility, and of no effect. Steps are made inside working sets of the
-            variables that violate the optimality conditions most, and rows are computed for those
-            that moved: variables that stay at their bounds cost next to nothing as it is, and
-            setting them aside brought a tenth at the most where it was tried.
+            Whether samples whose variables have settled at their bounds are left out until the
+            others are solved, where steps go over all samples (problems with thousands of free
+            variables); all of them are then looked at again, so that the solution is the same.
+            Elsewhere steps are made inside working sets, which leave settled samples alone in any
+            case.
         tol : float, default 1e-3
             The solver stops when the optimality conditions are violated by less than this.
         cache_size : 'auto' or float, default 'auto'

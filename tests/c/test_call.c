@@ -179,6 +179,47 @@ static void the_deadline_stops_once_and_for_all(void)
     end_context(ctx, &fault);
 }
 
+static int finish(void *data, const kc_progress *progress)
+{
+    (void)progress;
+    ++*(int *)data;
+    return KC_FINISH;
+}
+
+static void time_that_is_over_may_be_extended_but_not_past_a_cancel(void)
+{
+    kc_fault fault;
+    kc_context *ctx = make_context(&fault);
+    int n_asked = 0;
+    kc_run run = {.struct_size = sizeof run,
+                  .time_limit = 0.001,
+                  .on_progress = finish,
+                  .progress_data = &n_asked};
+    kc_cancel *cancel;
+    kc_call call;
+
+    REQUIRE(kc_cancel_create(ctx, &cancel, NULL) == KC_OK);
+    run.cancel = cancel;
+    for (int is_cancelled = 0; is_cancelled < 2; is_cancelled++) {
+        REQUIRE(kc_call_begin(&call, ctx, &run, "gram", NULL) == KC_OK);
+        while (kc_call_poll(&call) == KC_OK)
+            REQUIRE(kc_clock() - call.start < 5);
+        kc_call_extend(&call);
+        while (n_asked == is_cancelled) /* neither the deadline nor its answer is heard */
+            REQUIRE(kc_call_poll(&call) == KC_OK && kc_clock() - call.start < 5);
+        CHECK(!kc_call_stopped(&call));
+        if (is_cancelled) {
+            kc_cancel_set(cancel);
+            CHECK(kc_call_poll(&call) == KC_ERR_CANCELLED);
+        }
+        kc_call_expire(&call);
+        CHECK(kc_call_poll(&call) == (is_cancelled ? KC_ERR_CANCELLED : KC_ERR_TIME));
+        CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    }
+    kc_cancel_free(ctx, cancel);
+    end_context(ctx, &fault);
+}
+
 static void *set_token(void *token)
 {
     usleep(10000);
@@ -438,6 +479,7 @@ int main(void)
     RUN(a_newer_struct_is_taken_if_its_new_fields_are_not_used);
     RUN(an_infinite_time_limit_is_none);
     RUN(the_deadline_stops_once_and_for_all);
+    RUN(time_that_is_over_may_be_extended_but_not_past_a_cancel);
     RUN(the_token_stops_from_another_thread);
     RUN(the_callback_is_asked_every_20_ms_and_told_the_state);
     RUN(any_other_answer_than_zero_stops);

@@ -450,6 +450,38 @@ static void a_completed_store_reads_what_it_computed(void)
     close_world(&w);
 }
 
+/* Of points, and of a whole matrix: the same values, and what was computed counts for the whole. */
+static void a_part_is_a_store_of_its_points(void)
+{
+    const int32_t chosen[] = {650, 3, 77, 400, 2};
+    const kc_cols cols = {.span = {{0, 5}}, .n_spans = 1};
+    const int32_t second = 1;
+    const void *row;
+
+    for (int is_whole = 0; is_whole < 2; is_whole++) {
+        kc_store *part;
+        world w;
+        REQUIRE(open_world(&w, NULL, NULL, KC_F32) && open_store(&w, N) == KC_OK);
+        if (is_whole)
+            CHECK(kc_store_complete(&w.call, w.store) == KC_OK);
+        CHECK(kc_store_get(&w.call, w.store, &all, chosen, 1, &row) == KC_OK);
+        const kc_store_counters before = kc_store_count(w.store);
+        REQUIRE(kc_store_can_part(w.store));
+        REQUIRE(kc_store_part_create(&w.call, w.store, chosen, 5, &part) == KC_OK);
+        CHECK(kc_store_points(part) == 5);
+        CHECK(is_whole || kc_store_count(w.store).bytes_used == 0); /* lent to the part */
+        CHECK(kc_store_get(&w.call, part, &cols, &second, 1, &row) == KC_OK);
+        for (size_t k = 0; k < 5; k++)
+            CHECK(entry(&w, row, k) == entry(&w, w.gram, 3 * N + (size_t)chosen[k]));
+        kc_store_part_free(w.ctx, w.store, part);
+        const kc_store_counters after = kc_store_count(w.store);
+        CHECK(after.rows_computed == before.rows_computed + !is_whole);
+        CHECK(after.values_computed == before.values_computed + (is_whole ? 0 : 5));
+        close_world(&w);
+    }
+    kc_store_part_free(NULL, NULL, NULL);
+}
+
 /* Everything as if the values were computed here. */
 static void rows_may_be_asked_for(void)
 {
@@ -591,6 +623,7 @@ int main(void)
     RUN(gather_and_gram_are_parts_of_the_whole_matrix);
     RUN(a_given_matrix_is_read_in_place);
     RUN(a_completed_store_reads_what_it_computed);
+    RUN(a_part_is_a_store_of_its_points);
     RUN(rows_may_be_asked_for);
     RUN(a_row_is_there_only_once_it_is_computed);
     RUN(a_row_that_nobody_answers_for_is_not_there);

@@ -3,63 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dual_case.h"
 #include "kc_test.h"
-#include "ref_qp.h"
 #include "solver/kc_smo.h"
 
 static kc_context *ctx;
 
-typedef struct result {
-    kc_status status;
-    kc_solution solution;
-} result;
-
-static result solve_given(const ref_problem *p, kc_dual dual, kc_dtype dtype)
+static kc_dual pose(const ref_problem *p, double tol)
 {
-    result r = {0};
-    kc_call call;
-    kc_store *store = NULL;
+    kc_dual dual = ref_dual(p, tol);
 
-    r.solution.beta = malloc(2 * p->n * sizeof(double));
-    r.solution.grad = malloc(p->n * sizeof(double));
-    if (dual.method == KC_METHOD_AUTO)
-        dual.method = KC_METHOD_PAIRS;
-    r.status = kc_call_begin(&call, ctx, NULL, "solve", NULL);
-    if (r.status == KC_OK) {
-        r.status = kc_store_create_given(&call, dtype, dtype == KC_F64 ? (void *)p->k : p->k32,
-                                         p->n, p->n, &store);
-        if (r.status == KC_OK)
-            r.status = kc_dual_solve(&call, store, &dual, &r.solution);
-        kc_store_free(ctx, store);
-        r.status = kc_call_end(&call, r.status);
-    }
-    return r;
-}
-
-static void drop(result *r)
-{
-    free(r->solution.beta);
-    free(r->solution.grad);
-}
-
-/* All that holds for a converged solution, whatever the matrix. */
-static void check_solution(const ref_problem *p, const result *r, double tol)
-{
-    const kc_solution *s = &r->solution;
-    ref_audit audit = ref_check(p, s);
-    double noise = 1e-11 * (1 + audit.beta_weight);
-
-    CHECK(s->stop == KC_STOP_CONVERGED);
-    CHECK(audit.out_of_box == 0);
-    CHECK(audit.off_sum < 1e-12);
-    CHECK(audit.off_grad < noise);
-    CHECK(audit.violation < tol + noise);
-    CHECK_NEAR(s->violation, audit.violation, noise);
-    CHECK_NEAR(s->primal, audit.primal, 1e-12 * audit.scale + 10 * noise * audit.beta_weight);
-    CHECK_NEAR(s->dual, audit.dual, 1e-12 * audit.scale + 10 * noise * audit.beta_weight);
-    CHECK_NEAR(s->gap, audit.primal - audit.dual,
-               1e-12 * audit.scale + 10 * noise * audit.beta_weight);
-    CHECK(s->gap >= 0);
+    dual.method = KC_METHOD_PAIRS;
+    return dual;
 }
 
 static void compare_with_reference(ref_matrix matrix, kc_dtype dtype, int n_rounds)
@@ -75,10 +30,10 @@ static void compare_with_reference(ref_matrix matrix, kc_dtype dtype, int n_roun
             double c = pow(10, 3 * kc_rng_uniform(&rng) - 1);
             ref_problem p = ref_random_problem(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
             double *exact = malloc(2 * n * sizeof *exact);
-            kc_dual dual = ref_dual(&p, tol);
+            kc_dual dual = pose(&p, tol);
             if (round % 2 == 1)
                 dual.start = p.start;
-            result r = solve_given(&p, dual, dtype);
+            result r = solve_given(ctx, &p, dual, dtype);
             CHECK(r.status == KC_OK);
             check_solution(&p, &r, tol);
             ref_solve(&p, 0.1 * tol, exact);
@@ -118,7 +73,7 @@ static void indefinite_matrices_end_at_a_stationary_point(void)
         ref_form form = (ref_form)(round % REF_FORMS);
         ref_problem p =
             ref_random_problem(&rng, form, REF_INDEFINITE, 2 + kc_rng_below(&rng, 60), 100, false);
-        result r = solve_given(&p, ref_dual(&p, 1e-3), KC_F64);
+        result r = solve_given(ctx, &p, pose(&p, 1e-3), KC_F64);
         CHECK(r.status == KC_OK);
         check_solution(&p, &r, 1e-3);
         drop(&r);
@@ -132,11 +87,11 @@ static void a_warm_start_at_the_solution_takes_no_step(void)
 
     for (int form = 0; form < REF_FORMS; form++) {
         ref_problem p = ref_random_problem(&rng, (ref_form)form, REF_RBF, 50, 10, false);
-        kc_dual dual = ref_dual(&p, 1e-6);
-        result first = solve_given(&p, dual, KC_F64);
+        kc_dual dual = pose(&p, 1e-6);
+        result first = solve_given(ctx, &p, dual, KC_F64);
         dual.start = first.solution.beta;
         dual.tol = 1e-5;
-        result again = solve_given(&p, dual, KC_F64);
+        result again = solve_given(ctx, &p, dual, KC_F64);
         CHECK(first.solution.n_iter > 0);
         CHECK(again.solution.n_iter == 0);
         CHECK(memcmp(first.solution.beta, again.solution.beta,
@@ -151,9 +106,9 @@ static void max_iter_ends_the_fit_with_a_feasible_point(void)
 {
     kc_rng rng = kc_rng_seed(9);
     ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 60, 100, false);
-    kc_dual dual = ref_dual(&p, 1e-6);
+    kc_dual dual = pose(&p, 1e-6);
     dual.max_iter = 5;
-    result r = solve_given(&p, dual, KC_F64);
+    result r = solve_given(ctx, &p, dual, KC_F64);
     ref_audit audit = ref_check(&p, &r.solution);
 
     CHECK(r.status == KC_OK);
@@ -176,7 +131,7 @@ static void one_point_or_nothing_free_to_move_is_solved_at_once(void)
     p.t = &t;
     p.lo = &lo;
     p.hi = &hi;
-    result r = solve_given(&p, ref_dual(&p, 1e-3), KC_F64);
+    result r = solve_given(ctx, &p, pose(&p, 1e-3), KC_F64);
 
     CHECK(r.status == KC_OK);
     CHECK(r.solution.stop == KC_STOP_CONVERGED);
@@ -193,7 +148,7 @@ static void a_tolerance_below_rounding_ends_as_stalled_or_converged(void)
     for (int round = 0; round < 20; round++) {
         ref_problem p =
             ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_RBF, 40, 1e4, false);
-        result r = solve_given(&p, ref_dual(&p, 1e-300), KC_F64);
+        result r = solve_given(ctx, &p, pose(&p, 1e-300), KC_F64);
         ref_audit audit = ref_check(&p, &r.solution);
         CHECK(r.solution.stop == KC_STOP_STALLED || r.solution.stop == KC_STOP_CONVERGED);
         CHECK(audit.out_of_box == 0);
@@ -220,7 +175,7 @@ static void a_hard_margin_is_found_where_one_exists(void)
     p.t = y;
     p.lo = lo;
     p.hi = hi;
-    result r = solve_given(&p, ref_dual(&p, 1e-9), KC_F64);
+    result r = solve_given(ctx, &p, pose(&p, 1e-9), KC_F64);
 
     CHECK(r.solution.stop == KC_STOP_CONVERGED);
     CHECK_NEAR(r.solution.intercept[0], -1, 1e-9);
@@ -246,7 +201,7 @@ static void hulls_that_meet_are_said_to_have_no_hard_margin(void)
     p.t = y;
     p.lo = lo;
     p.hi = hi;
-    result r = solve_given(&p, ref_dual(&p, 1e-6), KC_F64);
+    result r = solve_given(ctx, &p, pose(&p, 1e-6), KC_F64);
 
     CHECK(r.status == KC_OK);
     CHECK(r.solution.stop == KC_STOP_UNBOUNDED);
@@ -270,7 +225,7 @@ static void the_caller_can_stop_and_keeps_a_feasible_point(void)
 {
     kc_rng rng = kc_rng_seed(11);
     ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 800, 1e6, false);
-    kc_dual dual = ref_dual(&p, 1e-12);
+    kc_dual dual = pose(&p, 1e-12);
     int n_asked = 0;
     kc_run run = {
         .struct_size = sizeof run, .on_progress = stop_at_once, .progress_data = &n_asked};

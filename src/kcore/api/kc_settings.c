@@ -34,7 +34,7 @@ static const row table[] = {
      FIELD(precision),
      FIELD_INT32},
     {{"shrinking", "int", 1, 0, 1, 0,
-      "accepted, and of no effect: working sets leave settled variables alone in any case"},
+      "whether steps over all samples leave settled ones out; blocks of variables do in any case"},
      FIELD(shrinking),
      FIELD_INT32},
     {{"C", "real", 1, 0, INFINITY, 1,

@@ -123,7 +123,7 @@ static kc_status poll_branch(kc_call *branch)
         whole->progress = branch->progress;
         stop = kc_call_poll(whole);
     }
-    if (stop == KC_OK)
+    if (stop == KC_OK || (stop == KC_ERR_TIME && branch->is_extended))
         return KC_OK;
     branch->is_finished = whole->is_finished;
     return kc_call_stop(branch, stop, whole->stopped_by);
@@ -134,6 +134,22 @@ kc_status kc_call_stop(kc_call *call, kc_status status, const char *by)
     call->stopped_by = by;
     atomic_store_explicit(&call->stop, status, memory_order_release); /* after what says why */
     return status;
+}
+
+void kc_call_extend(kc_call *call)
+{
+    assert(atomic_load(&call->stop) == KC_ERR_TIME);
+    call->is_extended = true;
+    atomic_store(&call->stop, KC_OK);
+}
+
+void kc_call_expire(kc_call *call)
+{
+    int running = KC_OK;
+
+    if (call->is_extended)
+        atomic_compare_exchange_strong(&call->stop, &running, KC_ERR_TIME);
+    call->is_extended = false;
 }
 
 kc_status kc_call_poll(kc_call *call)
@@ -150,16 +166,18 @@ kc_status kc_call_poll(kc_call *call)
         return KC_OK;
 
     double now = kc_clock();
-    if (now >= call->deadline)
+    if (now >= call->deadline && !call->is_extended)
         return kc_call_stop(call, KC_ERR_TIME, "time limit");
     if (call->on_progress == NULL || now < call->next_poll)
         return KC_OK;
     call->progress.seconds = now - call->start;
     const int answer = call->on_progress(call->progress_data, &call->progress);
-    call->is_finished = answer == KC_FINISH;
-    if (answer != KC_GO_ON)
-        return kc_call_stop(call, call->is_finished ? KC_ERR_TIME : KC_ERR_CANCELLED,
-                            "progress callback");
+    if (answer == KC_FINISH && !call->is_extended) {
+        call->is_finished = true;
+        return kc_call_stop(call, KC_ERR_TIME, "progress callback");
+    }
+    if (answer != KC_GO_ON && answer != KC_FINISH)
+        return kc_call_stop(call, KC_ERR_CANCELLED, "progress callback");
     call->next_poll = kc_clock() + CALLBACK_SECONDS; /* a slow callback leaves room for work */
     return KC_OK;
 }

@@ -32,6 +32,7 @@ typedef struct kc_call {
     pthread_t caller;       /* the thread that began the call, and alone asks the callback */
     const char *stopped_by; /* what the error text names */
     bool is_finished;       /* stopped by KC_FINISH: in all else as if the time were over */
+    bool is_extended;       /* see kc_call_extend */
     bool is_parallel;       /* the pool is working for this call: see kc_parallel_for */
     size_t held_before;     /* bytes of the context when the call began */
     size_t arena_before;    /* ... of which were those of its arena */
@@ -67,6 +68,11 @@ kc_status kc_call_poll(kc_call *call);
 
 /* Stops the call from within, on the caller's thread; `by` is named in the error text. */
 kc_status kc_call_stop(kc_call *call, kc_status status, const char *by);
+
+/* After KC_ERR_TIME: what makes a result whole may still be done, and only a cancel stops it.  Then
+ * kc_call_expire: the time is over again, if it was. */
+void kc_call_extend(kc_call *call);
+void kc_call_expire(kc_call *call);
 
 /* Whether a poll has said stop: for workers, a relaxed load. */
 KC_INLINE bool kc_call_stopped(const kc_call *call)

@@ -46,6 +46,7 @@ void kc_store_free(kc_context *ctx, kc_store *store)
     kc_free(ctx, store->diag);
     kc_free(ctx, store->whole);
     kc_lru_free(ctx, store->lru);
+    kc_packed_free(ctx, &store->own);
     kc_free(ctx, store);
 }
 
@@ -193,6 +194,74 @@ kc_status kc_store_complete(kc_call *call, kc_store *store)
     store->given_ld = ld;
     return KC_OK;
 }
+
+/* ---- Parts --------------------------------------------------------------------------------- */
+
+bool kc_store_can_part(const kc_store *store)
+{
+    return store->ask == NULL;
+}
+
+static kc_status take_points(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
+                             kc_store **out)
+{
+    kc_packed own;
+    kc_store_config config = {
+        .kernel = whole->kernel, .points = &own, .cache_bytes = whole->counters.bytes_allowed};
+
+    kc_store_clear(call->ctx, whole);
+    KC_TRY(kc_packed_take(call, whole->points, points, n, &own));
+    kc_status status = kc_store_create(call, &config, out);
+    if (status != KC_OK) {
+        kc_packed_free(call->ctx, &own);
+        return status;
+    }
+    (*out)->own = own;
+    (*out)->points = &(*out)->own;
+    return KC_OK;
+}
+
+static kc_status take_matrix(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
+                             kc_store **out)
+{
+    size_t ld = kc_round_up(n, KC_ALIGN / whole->value_bytes);
+    char *values = kc_alloc(call->ctx, n, ld * whole->value_bytes);
+    kc_status status = values != NULL
+                           ? kc_store_gather(call, whole, points, n, points, n, values, ld)
+                           : kc_fail_nomem(call->err);
+
+    if (status == KC_OK)
+        status = kc_store_create_given(call, whole->dtype, values, n, ld, out);
+    if (status != KC_OK) {
+        kc_free(call->ctx, values);
+        return status;
+    }
+    (*out)->whole = values;
+    return KC_OK;
+}
+
+kc_status kc_store_part_create(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
+                               kc_store **out)
+{
+    *out = NULL;
+    assert(kc_store_can_part(whole));
+    return whole->given != NULL ? take_matrix(call, whole, points, n, out)
+                                : take_points(call, whole, points, n, out);
+}
+
+void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part)
+{
+    if (part != NULL && part->lru != NULL) { /* else nothing was counted, and others may read it */
+        whole->counters.rows_computed += part->counters.rows_computed;
+        whole->counters.rows_hit += part->counters.rows_hit;
+        whole->counters.rows_evicted += part->counters.rows_evicted;
+        whole->values_computed += part->values_computed;
+        whole->nanoseconds += part->nanoseconds;
+    }
+    kc_store_free(ctx, part);
+}
+
+/* ---- Questions ----------------------------------------------------------------------------- */
 
 bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads)
 {

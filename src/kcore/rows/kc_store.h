@@ -90,6 +90,16 @@ kc_status kc_store_complete(kc_call *call, kc_store *store);
 /* Whether problems of up to n_most points can use the store on several threads at once. */
 bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads);
 
+/* Whether kc_store_part_create takes it: there is nobody to ask. */
+bool kc_store_can_part(const kc_store *store);
+
+/* A store of n of the points alone, distinct, in this order: points with the bytes of the whole's
+ * cache, which gives up its rows, or a copy out of the whole matrix.  kc_store_part_free adds its
+ * counters to those of the whole, and accepts NULL. */
+kc_status kc_store_part_create(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
+                               kc_store **out);
+void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part);
+
 /* Gives up the rows that are kept, and their memory. */
 void kc_store_clear(kc_context *ctx, kc_store *store);
 

@@ -22,6 +22,7 @@ struct kc_store {
     size_t value_bytes;
     void *diag;
     size_t entry_work; /* multiply-adds of one kernel value */
+    kc_packed own;     /* the points, where they are a part of another store's */
 
     size_t *segments; /* n_segments + 1 bounds */
     size_t n_segments;

@@ -134,7 +134,7 @@ static kc_status take_arrays(solver *s)
     return KC_OK;
 }
 
-static kc_status start(solver *s)
+static kc_status start(solver *s, const kc_solution *from)
 {
     const kc_dual *dual = s->dual;
     size_t n = dual->n_points;
@@ -142,7 +142,7 @@ static kc_status start(solver *s)
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
     KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, kc_min(UTMOST_SIZE, n), &s->sub));
-    KC_TRY(kc_dual_gradient(s->call, s->store, dual, s->beta, s->grad));
+    memcpy(s->grad, from->grad, n * sizeof *s->grad);
     s->front = (kc_front){.n = n, .n_groups = dual->n_groups};
     for (size_t p = 0; p < n; p++) {
         refresh(s, p);
@@ -155,6 +155,7 @@ static kc_status start(solver *s)
     s->most_size = find_most_size(n);
     s->watch = kc_watch_start(dual, s->store);
     s->least_violation = HUGE_VAL;
+    s->pairs.n_steps = from->n_iter;
     s->pairs.objective = kc_dual_objective(dual, s->beta, s->grad);
     return KC_OK;
 }
@@ -396,15 +397,15 @@ kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
-    kc_status status = start(&s);
+    kc_status status = start(&s, out);
 
     if (status == KC_OK)
         status = run(&s, &out->stop, is_crowded);
     if (status == KC_OK) {
         memcpy(out->grad, s.grad, dual->n_points * sizeof *out->grad);
         out->n_iter = s.pairs.n_steps;
-        out->n_outer = s.n_outer;
-        out->n_row_visits = s.n_visits;
+        out->n_outer += s.n_outer;
+        out->n_row_visits += s.n_visits;
     }
     kc_subgram_free(call->ctx, &s.sub);
     kc_arena_release(call->arena, point);

@@ -13,8 +13,9 @@
  * the last, and steps over all points cost less. */
 bool kc_block_is_crowded(size_t n_free, size_t n_points);
 
-/* As kc_dual_solve, from a feasible out->beta; does not certify.  Breaks off, with what it has,
- * where it finds itself crowded; is_crowded NULL: never. */
+/* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
+ * max_iter applies; does not certify.  Breaks off, with what it has, where it finds itself crowded;
+ * is_crowded NULL: never. */
 kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
                          bool *is_crowded);
 

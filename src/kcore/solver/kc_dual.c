@@ -205,7 +205,7 @@ static double linear_part(const kc_dual *dual, const double *beta)
 
 double kc_dual_objective(const kc_dual *dual, const double *beta, const double *grad)
 {
-    return half_norm(dual, beta, grad) - linear_part(dual, beta);
+    return half_norm(dual, beta, grad) - linear_part(dual, beta) + dual->offset;
 }
 
 kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, const double *beta,

@@ -51,6 +51,8 @@ typedef struct kc_dual {
     int64_t max_iter;    /* pair steps; 0: max(10^7, 100 n_points) */
     uint64_t seed;       /* of the random working sets */
     kc_method method;
+    double offset;     /* added to the objective: what a part of a problem leaves out; mostly 0 */
+    bool is_shrinking; /* pair steps leave idle points alone: solver/kc_shrink.h */
 } kc_dual;
 
 /* The arrays beta and grad are the caller's (from the arena, say); the rest is filled. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solver/kc_block.h"
+#include "solver/kc_idle.h"
 #include "solver/kc_pairs.h"
 #include "solver/kc_watch.h"
 
@@ -28,6 +29,7 @@ typedef struct smo {
     kc_call *call;
     kc_store *store;
     const kc_dual *dual;
+    bool *is_narrow; /* set where it breaks off; NULL: it never does */
     kc_pairs pairs;
     char *copies; /* two rows, where the problem's columns are not in one run */
 
@@ -150,19 +152,28 @@ static kc_status freshen(smo *s, const double *beta)
     return status;
 }
 
+static bool find_narrow(const smo *s, const double *beta)
+{
+    kc_idle idle = kc_idle_find(s->dual, beta, s->pairs.grad, NULL);
+
+    return kc_idle_is_narrow(&idle, s->dual->n_points);
+}
+
 /* Runs to the end, with a look now and then; accepts only a solution whose gradient is fresh. */
 static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
 {
     kc_pairs *pairs = &s->pairs;
     int64_t n = (int64_t)s->dual->n_points;
     int64_t look = LOOK_PER_POINT * n > LOOK_STEPS ? LOOK_PER_POINT * n : LOOK_STEPS;
-    int64_t fresh_at = 0;
+    int64_t stride = s->is_narrow != NULL ? n : look;
+    int64_t look_at = pairs->n_steps + look;
+    int64_t fresh_at = pairs->n_steps;
     kc_watch watch = kc_watch_start(s->dual, s->store);
 
     for (;;) {
         int64_t left = max_iter - pairs->n_steps;
         int32_t g;
-        KC_TRY(kc_pairs_run(s->call, pairs, s->dual->tol, left < look ? left : look, stop));
+        KC_TRY(kc_pairs_run(s->call, pairs, s->dual->tol, left < stride ? left : stride, stop));
         if (*stop == KC_STOP_CONVERGED) {
             if (pairs->n_steps - fresh_at < FRESH_PER_POINT * n)
                 return KC_OK;
@@ -175,6 +186,13 @@ static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
         }
         if (*stop != KC_STOP_MAX_ITER || pairs->n_steps >= max_iter)
             return KC_OK;
+        if (s->is_narrow != NULL && find_narrow(s, beta)) {
+            *s->is_narrow = true;
+            return KC_OK;
+        }
+        if (pairs->n_steps < look_at)
+            continue;
+        look_at = pairs->n_steps + look;
         if (kc_watch_look(&watch, beta, pairs->grad, kc_pairs_violation(pairs, &g), stop))
             return KC_OK;
         if (kc_watch_stretch(&watch, beta, pairs->grad))
@@ -183,21 +201,10 @@ static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
 }
 
 /* Goes on by blocks from where the steps have come. */
-static kc_status focus(smo *s, int64_t max_iter, kc_solution *out)
+static kc_status focus(smo *s, kc_solution *out)
 {
-    int64_t n_steps = out->n_iter;
-    int64_t n_visits = out->n_row_visits;
-
-    kc_dual dual = uses_whole(s) ? s->whole_dual : *s->dual;
-    dual.max_iter = max_iter - n_steps;
-    kc_status status =
-        kc_block_solve(s->call, uses_whole(s) ? s->whole : s->store, &dual, out, NULL);
-    if (kc_stop_of(status, &out->stop)) /* before its first step: what there is stays */
-        return KC_OK;
-    KC_TRY(status);
-    out->n_iter += n_steps;
-    out->n_row_visits += n_visits;
-    return KC_OK;
+    return uses_whole(s) ? kc_block_solve(s->call, s->whole, &s->whole_dual, out, NULL)
+                         : kc_block_solve(s->call, s->store, s->dual, out, NULL);
 }
 
 static bool is_crowded(const smo *s)
@@ -221,7 +228,8 @@ static kc_status solve(smo *s, kc_solution *out)
     bool is_short = s->dual->method == KC_METHOD_AUTO && n >= LEAST_FOCUS_POINTS && most < max_iter;
 
     KC_TRY(take_arrays(s, out->beta));
-    KC_TRY(kc_dual_gradient(s->call, s->store, s->dual, out->beta, pairs->grad));
+    memcpy(pairs->grad, out->grad, n * sizeof *out->grad);
+    pairs->n_steps = out->n_iter;
     pairs->objective = kc_dual_objective(s->dual, out->beta, pairs->grad);
     kc_pairs_start(pairs);
     kc_status status = take_rows(s);
@@ -234,18 +242,19 @@ static kc_status solve(smo *s, kc_solution *out)
         }
     }
     memcpy(out->grad, pairs->grad, s->dual->n_points * sizeof *out->grad);
+    out->n_row_visits += 2 * (pairs->n_steps - out->n_iter);
     out->n_iter = pairs->n_steps;
-    out->n_outer = 0;
-    out->n_row_visits = 2 * pairs->n_steps;
     if (is_short && out->stop == KC_STOP_MAX_ITER)
-        return focus(s, max_iter, out);
+        return focus(s, out);
     return KC_OK;
 }
 
-kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
+                       bool *is_narrow)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
-    smo s = {.call = call, .store = store, .dual = dual, .whole_dual = *dual};
+    smo s = {
+        .call = call, .store = store, .dual = dual, .is_narrow = is_narrow, .whole_dual = *dual};
 
     s.pairs.n = dual->n_points;
     s.pairs.n_groups = dual->n_groups;

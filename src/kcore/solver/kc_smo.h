@@ -8,7 +8,10 @@
 
 #include "solver/kc_dual.h"
 
-/* As kc_dual_solve, from a feasible out->beta; does not certify. */
-kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+/* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
+ * max_iter applies; does not certify.  Breaks off, with what it has, where few enough points are
+ * left to do (solver/kc_idle.h); is_narrow NULL: never. */
+kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
+                       bool *is_narrow);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "solver/kc_block.h"
 #include "solver/kc_dual.h"
-#include "solver/kc_pairs.h"
+#include "solver/kc_shrink.h"
 #include "solver/kc_smo.h"
 #include "solver/kc_watch.h"
 
@@ -36,8 +36,8 @@ static bool suits_pairs(const kc_dual *dual, const kc_store *store)
 {
     size_t most = PAIRS_POINTS + PAIRS_POINTS_PER_WORK * kc_store_work(store);
 
-    if (dual->method != KC_METHOD_AUTO)
-        return dual->method == KC_METHOD_PAIRS;
+    if (dual->method == KC_METHOD_BLOCK)
+        return false;
     if (kc_store_is_given(store))
         return dual->n_points <= PAIRS_POINTS_GIVEN;
     if (dual->n_points < kc_store_points(store))
@@ -45,32 +45,28 @@ static bool suits_pairs(const kc_dual *dual, const kc_store *store)
     return dual->n_points <= kc_min(most, MOST_PAIRS_POINTS);
 }
 
+static kc_status solve_by_pairs(kc_call *call, kc_store *store, const kc_dual *dual,
+                                kc_solution *out)
+{
+    return dual->is_shrinking && kc_shrink_suits(store, dual)
+               ? kc_shrink_solve(call, store, dual, out)
+               : kc_smo_solve(call, store, dual, out, NULL);
+}
+
 /* Blocks, as long as they have room for the free variables; then pairs, with the whole cache. */
 static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *dual,
                                  kc_solution *out)
 {
-    kc_dual rest = *dual;
     bool is_crowded = false;
 
-    if (dual->method == KC_METHOD_BLOCK)
-        return kc_block_solve(call, store, dual, out, NULL);
-    KC_TRY(kc_block_solve(call, store, dual, out, &is_crowded));
+    KC_TRY(kc_block_solve(call, store, dual, out,
+                          dual->method == KC_METHOD_AUTO ? &is_crowded : NULL));
     if (!is_crowded)
         return KC_OK;
-    const kc_solution blocks = *out;
+    kc_dual rest = *dual;
     rest.method = KC_METHOD_PAIRS;
-    rest.max_iter = kc_dual_max_iter(dual) - blocks.n_iter;
     kc_store_clear(call->ctx, store);
-    kc_status status = kc_smo_solve(call, store, &rest, out);
-    if (kc_stop_of(status, &out->stop)) { /* before its first step: what there is stays */
-        *out = blocks;
-        out->stop = status == KC_ERR_TIME ? KC_STOP_TIME : KC_STOP_CALLER;
-        return KC_OK;
-    }
-    out->n_iter += blocks.n_iter;
-    out->n_outer += blocks.n_outer;
-    out->n_row_visits += blocks.n_row_visits;
-    return status;
+    return solve_by_pairs(call, store, &rest, out);
 }
 
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
@@ -83,8 +79,14 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     else
         memset(out->beta, 0, n_vars * sizeof *out->beta);
     KC_TRY(kc_dual_repair(dual, out->beta, call->err));
-    KC_TRY(suits_pairs(dual, store) ? kc_smo_solve(call, store, dual, out)
-                                    : solve_by_blocks(call, store, dual, out));
+    KC_TRY(kc_dual_gradient(call, store, dual, out->beta, out->grad));
+    out->n_iter = out->n_outer = out->n_row_visits = 0;
+    if (dual->method == KC_METHOD_PAIRS)
+        KC_TRY(solve_by_pairs(call, store, dual, out));
+    else if (suits_pairs(dual, store))
+        KC_TRY(kc_smo_solve(call, store, dual, out, NULL));
+    else
+        KC_TRY(solve_by_blocks(call, store, dual, out));
     kc_dual_settle(dual, kc_largest_diag(dual, store), out->beta);
     kc_dual_certify(dual, out);
     return KC_OK;

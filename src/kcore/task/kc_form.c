@@ -47,6 +47,7 @@ kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_groups,
         .tol = in->settings->tol,
         .max_iter = in->settings->max_iter,
         .seed = (uint64_t)in->settings->seed,
+        .is_shrinking = in->settings->shrinking != 0,
     };
     return KC_OK;
 }

@@ -251,7 +251,7 @@ typedef struct kc_svm_settings {
     int32_t type;       /* kc_svm_type */
     int32_t multiclass; /* kc_multiclass */
     int32_t precision;  /* kc_precision */
-    int32_t shrinking;  /* 0 or 1: of no effect, see kc_setting.help */
+    int32_t shrinking;  /* 0 or 1 */
     double C, nu, epsilon, tol;
     int64_t cache_bytes; /* of kernel rows; 0: chosen from the memory available */
     int64_t max_iter;    /* pair steps of one problem; 0: max(10^7, 100 n) */

@@ -1,0 +1,233 @@
+/* Shrinking: the solutions of pair steps over all points, audited from the definition, wherever it
+ * is stopped, and equal to the bit whatever the threads and the cache. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dual_case.h"
+#include "kc_test.h"
+#include "solver/kc_idle.h"
+#include "solver/kc_shrink.h"
+
+static kc_context *ctx;
+
+/* ---- Who is idle --------------------------------------------------------------------------- */
+
+/* The least low-value is -1 (point 0, at its upper bound 1), the largest up-value 1 (point 1, at
+ * 0): all violations are between them, and with half their distance on each side between -2 and 2.
+ */
+static void a_point_is_idle_where_it_cannot_be_of_use_to_any_violation(void)
+{
+    const double lo[] = {0, 0, 0, 0, 0, 0, 0};
+    const double hi[] = {1, 1, 1, 1, 1, 1, 0};
+    const double beta[] = {1, 0, 0.5, 0, 0, 1, 0};
+    const double grad[] = {-1, 1, 0, -1.5, -2.5, 2.5, 0};
+    kc_dual dual = {.n_points = 7, .n_groups = 1, .lo = lo, .hi = hi};
+    int32_t active[7];
+    kc_idle idle = kc_idle_find(&dual, beta, grad, active);
+
+    CHECK(idle.violation == 2);
+    CHECK(idle.n_active == 4);
+    for (int32_t k = 0; k < 4; k++)
+        CHECK(active[k] == k);
+    CHECK(kc_idle_find(&dual, beta, grad, NULL).n_active == 4);
+    CHECK(!kc_idle_is_narrow(&idle, 7)); /* too few to be worth the trouble */
+    idle.n_active = 60;
+    CHECK(kc_idle_is_narrow(&idle, 100) && !kc_idle_is_narrow(&idle, 70));
+}
+
+/* ---- Solutions ----------------------------------------------------------------------------- */
+
+static void compare_with_all_points(ref_matrix matrix, kc_dtype dtype, int n_rounds)
+{
+    kc_rng rng = kc_rng_seed(300 + (uint64_t)matrix + 10 * (uint64_t)dtype);
+    double tol = dtype == KC_F32 ? 1e-4 : 1e-6;
+
+    for (int round = 0; round < n_rounds; round++)
+        for (int form = 0; form < REF_FORMS; form++) {
+            size_t n = 100 + kc_rng_below(&rng, 300);
+            double c = pow(10, 3 * kc_rng_uniform(&rng) - 1);
+            ref_problem p = ref_random_problem(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
+            kc_dual dual = ref_dual(&p, tol);
+            dual.method = KC_METHOD_PAIRS;
+            if (round % 2 == 1)
+                dual.start = p.start;
+            result all = solve_given(ctx, &p, dual, dtype);
+            dual.is_shrinking = true;
+            result shrunk = solve_given(ctx, &p, dual, dtype);
+            check_solution(&p, &shrunk, tol);
+            CHECK_NEAR(shrunk.solution.dual, all.solution.dual,
+                       tol * (1e-2 + ref_check(&p, &all.solution).scale));
+            drop(&all);
+            drop(&shrunk);
+            ref_free(&p);
+        }
+}
+
+static void shrinking_finds_the_optimum_of_all_points(void)
+{
+    compare_with_all_points(REF_RBF, KC_F64, 8);
+    compare_with_all_points(REF_RBF, KC_F32, 4);
+    compare_with_all_points(REF_LINEAR, KC_F64, 4);
+}
+
+static void less_is_done_where_points_are_idle(void)
+{
+    sample classes = make_sample(800, 2, false, 1000);
+    setting set = {.n_threads = 2, .n_cached_rows = 40, .dtype = KC_F64};
+    kc_store_counters all_count, count;
+
+    set.method = KC_METHOD_PAIRS;
+    result all = solve_computed(ctx, &classes, &set, &all_count);
+    set.is_shrinking = true;
+    result shrunk = solve_computed(ctx, &classes, &set, &count);
+    CHECK(shrunk.solution.stop == KC_STOP_CONVERGED && shrunk.solution.violation < 1e-3);
+    CHECK_NEAR(shrunk.solution.dual, all.solution.dual, 1e-6 * all.solution.dual);
+    /* Too few rows are cached, and most of them are shorter now. */
+    CHECK(3 * count.values_computed < 2 * all_count.values_computed);
+    drop(&all);
+    drop(&shrunk);
+    free_sample(&classes);
+}
+
+static void bits_do_not_depend_on_threads_or_cache(void)
+{
+    sample classes = make_sample(900, 4, false, 10);
+    sample values = make_sample(700, 3, true, 10);
+    setting set = {.n_threads = 1,
+                   .n_cached_rows = 2,
+                   .dtype = KC_F32,
+                   .method = KC_METHOD_PAIRS,
+                   .is_shrinking = true};
+
+    check_equal_bits(ctx, &classes, set);
+    set.is_split = true;
+    check_equal_bits(ctx, &classes, set);
+    set.is_linear = true;
+    check_equal_bits(ctx, &classes, set);
+    set = (setting){.n_threads = 1,
+                    .n_cached_rows = 2,
+                    .dtype = KC_F64,
+                    .epsilon = 0.1,
+                    .method = KC_METHOD_PAIRS,
+                    .is_shrinking = true};
+    check_equal_bits(ctx, &values, set);
+    free_sample(&classes);
+    free_sample(&values);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+typedef struct patience {
+    int64_t n_iter; /* until it has heard of so many steps */
+    int answer;
+} patience;
+
+static int lose_patience(void *data, const kc_progress *progress)
+{
+    const patience *p = data;
+
+    return progress->n_iter >= p->n_iter ? p->answer : KC_GO_ON;
+}
+
+/* Whether the answer came in time. */
+static bool stop_after(const ref_problem *p, kc_dual dual, int64_t n_iter, int answer, double least)
+{
+    patience patient = {.n_iter = n_iter, .answer = answer};
+    kc_run run = {
+        .struct_size = sizeof run, .on_progress = lose_patience, .progress_data = &patient};
+    kc_solution s = {.beta = malloc(p->n * 8), .grad = malloc(p->n * 8)};
+    kc_store *store = NULL;
+    kc_call call;
+    bool is_stopped = false;
+
+    if (kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK) {
+        CHECK(kc_store_create_given(&call, KC_F64, p->k, p->n, p->n, &store) == KC_OK);
+        CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
+        ref_audit audit = ref_check(p, &s);
+        CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
+        CHECK(audit.off_grad < 1e-11 * (1 + audit.beta_weight));
+        is_stopped = s.stop == (answer == KC_FINISH ? KC_STOP_TIME : KC_STOP_CALLER);
+        CHECK(is_stopped || s.stop == KC_STOP_CONVERGED);
+        if (s.stop == KC_STOP_TIME)
+            CHECK(s.n_iter >= n_iter);
+        CHECK(s.dual >= least - 1e-12 * fabs(s.dual));
+        kc_store_free(ctx, store);
+        CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    }
+    free(s.beta);
+    free(s.grad);
+    return is_stopped;
+}
+
+/* Told to finish, it keeps what it has found so far, and the gradient is that of all points. */
+static void a_fit_that_is_stopped_keeps_what_it_has_and_its_gradient(void)
+{
+    kc_rng rng = kc_rng_seed(31);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 1500, 1e4, false);
+    kc_dual dual = ref_dual(&p, 1e-10);
+    int n_finished = 0;
+
+    dual.method = KC_METHOD_PAIRS;
+    dual.is_shrinking = true;
+    for (int64_t n_iter = 1000; n_iter < 20000; n_iter *= 4) {
+        dual.max_iter = n_iter;
+        result after = solve_given(ctx, &p, dual, KC_F64);
+        dual.max_iter = 0;
+        n_finished += stop_after(&p, dual, n_iter, KC_FINISH, after.solution.dual);
+        stop_after(&p, dual, n_iter, KC_FINISH - 1, -HUGE_VAL);
+        drop(&after);
+    }
+    CHECK(n_finished > 0);
+    ref_free(&p);
+}
+
+static void max_iter_is_kept_to_the_step(void)
+{
+    kc_rng rng = kc_rng_seed(32);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 400, 100, false);
+    kc_dual dual = ref_dual(&p, 1e-9);
+
+    dual.method = KC_METHOD_PAIRS;
+    dual.is_shrinking = true;
+    for (dual.max_iter = 1; dual.max_iter < 3000; dual.max_iter *= 3) {
+        result r = solve_given(ctx, &p, dual, KC_F64);
+        ref_audit audit = ref_check(&p, &r.solution);
+        CHECK(r.solution.stop == KC_STOP_MAX_ITER);
+        CHECK(r.solution.n_iter == dual.max_iter);
+        CHECK(audit.off_grad < 1e-11 * (1 + audit.beta_weight));
+        drop(&r);
+    }
+    ref_free(&p);
+}
+
+static void it_does_not_suit_infinite_boxes(void)
+{
+    const double lo[] = {0, -1}, hi[] = {INFINITY, 0}, matrix[] = {1, 0, 0, 1};
+    kc_dual dual = {.n_points = 2, .n_groups = 1, .lo = lo, .hi = hi};
+    kc_store *store = NULL;
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "solve", NULL) == KC_OK);
+    REQUIRE(kc_store_create_given(&call, KC_F64, matrix, 2, 2, &store) == KC_OK);
+    CHECK(!kc_shrink_suits(store, &dual));
+    dual.n_points = 1;
+    dual.hi = hi + 1;
+    CHECK(kc_shrink_suits(store, &dual));
+    kc_store_free(ctx, store);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+}
+
+int main(void)
+{
+    if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
+        return 1;
+    RUN(a_point_is_idle_where_it_cannot_be_of_use_to_any_violation);
+    RUN(shrinking_finds_the_optimum_of_all_points);
+    RUN(less_is_done_where_points_are_idle);
+    RUN(bits_do_not_depend_on_threads_or_cache);
+    RUN(a_fit_that_is_stopped_keeps_what_it_has_and_its_gradient);
+    RUN(max_iter_is_kept_to_the_step);
+    RUN(it_does_not_suit_infinite_boxes);
+    kc_context_free(ctx);
+    return kc_test_end();
+}
