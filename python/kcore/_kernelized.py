@@ -194,6 +194,16 @@ def kernel_chunks(
         yield values
 
 
+def in_columns(vectors: Points, support: NDArray[Any], n_samples: int) -> Points:
+    """Return support vectors in the order in which the core takes kernel values with them.
+
+    That is theirs, or where all samples are support vectors, that of the samples.
+    """
+    if len(support) < n_samples:
+        return vectors
+    return take_rows(vectors, np.argsort(support).astype(np.int32))
+
+
 def take_rows(points: Points, rows: NDArray[np.int32]) -> Points:
     """Return a copy of some rows."""
     if not isinstance(points, CSR):

@@ -24,7 +24,7 @@ from kcore._base import (
     fitted,
     weights_by_class,
 )
-from kcore._kernelized import AskedKernel, KernelEstimator, kernel_chunks, take_rows
+from kcore._kernelized import AskedKernel, KernelEstimator, in_columns, kernel_chunks, take_rows
 from kcore._machine import Machine, array_type, as_start, same_classes, spread
 from kcore._report import FitReport, Progress
 from kcore._validate import CSR, Points
@@ -241,8 +241,9 @@ class SVM(KernelEstimator):
         if machine.vectors is None:
             return ask(points, *how)
         kernel = cast("Function", self.kernel)
+        vectors = in_columns(machine.vectors, machine.model.support(), machine.shape[0])
         return np.concatenate(
-            [ask(values, *how) for values in kernel_chunks(kernel, points, machine.vectors)]
+            [ask(values, *how) for values in kernel_chunks(kernel, points, vectors)]
         )
 
     # ---- Attributes

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
-from kcore._kernelized import KernelLike, as_user_sees, call_kernel, take_rows
+from kcore._kernelized import KernelLike, as_user_sees, call_kernel, in_columns, take_rows
 from kcore._online import READINGS, TRAITS, Active, CacheReport, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
@@ -472,4 +472,5 @@ default='rbf'
         points = self._points_to_predict(X, state, others)
         if state.vectors is None:
             return points
-        return call_kernel(cast("Callable[[Any, Any], Any]", self.kernel), points, state.vectors)
+        vectors = in_columns(state.vectors, state.learner.ids(), info["n_cols"])
+        return call_kernel(cast("Callable[[Any, Any], Any]", self.kernel), points, vectors)

@@ -111,6 +111,24 @@ def test_predictions_ask_a_function_in_pieces(rng, monkeypatch):
         model.predict(X)
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_function_predicts_where_all_samples_are_support_vectors(machine, rng):
+    X = rng.standard_normal((30, 4))
+    y = np.arange(30) % 2  # samples of a class are not side by side
+    options = {
+        SVC: {"C": 0.01},
+        NuSVC: {"nu": 1.0},
+        SVR: {"epsilon": 0.0},
+        NuSVR: {"nu": 1.0, "C": 0.01},
+        OneClassSVM: {"nu": 1.0},
+    }[machine]
+    model = machine(kernel=gaussian, **options).fit(X, y)
+    same = machine(gamma=0.25, precision="float64", **options).fit(X, y)
+    assert len(model.support_) == 30
+    decide = "decision_function" if hasattr(model, "decision_function") else "predict"
+    np.testing.assert_allclose(getattr(model, decide)(X), getattr(same, decide)(X), atol=2e-3)
+
+
 def test_a_function_must_return_a_matrix_of_the_right_shape(data):
     X, y, _ = data
     with pytest.raises(ValueError, match=r"returned shape \(16,\).*must return \(16, 16\)"):
