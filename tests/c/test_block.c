@@ -129,8 +129,9 @@ static void blocks_that_are_crowded_go_on_by_pairs(void)
     setting set = {.n_threads = 2, .n_cached_rows = 2100, .dtype = KC_F64, .epsilon = 0.01};
     kc_store_counters count = {0};
 
-    CHECK(kc_block_is_crowded(2000, 2100) && !kc_block_is_crowded(1000, 2100));
-    CHECK(kc_block_is_crowded(3500, 100000) && !kc_block_is_crowded(2500, 100000));
+    CHECK(kc_block_is_crowded(KC_F64, 2000, 2100) && !kc_block_is_crowded(KC_F64, 1000, 2100));
+    CHECK(kc_block_is_crowded(KC_F32, 3500, 100000) && !kc_block_is_crowded(KC_F32, 2500, 100000));
+    CHECK(kc_block_is_crowded(KC_F64, 2200, 100000) && !kc_block_is_crowded(KC_F64, 2000, 100000));
     result mixed = solve_computed(ctx, &values, &set, &count);
     CHECK(mixed.solution.stop == KC_STOP_CONVERGED && mixed.solution.violation < 1e-3);
     CHECK(mixed.solution.n_outer > 0 && mixed.solution.n_outer < 15);

@@ -199,6 +199,24 @@ static void a_long_random_use_agrees_with_a_searched_list(void)
     kc_lru_free(ctx, lru);
 }
 
+static void a_limit_leaves_slots_undealt(void)
+{
+    kc_lru *lru = kc_lru_create(ctx, 10, 5);
+    bool evicted;
+
+    REQUIRE(lru != NULL);
+    kc_lru_limit(lru, 2);
+    for (int32_t key = 0; key < 2; key++) {
+        CHECK(kc_lru_reserve(lru, key, 0, &evicted) == key && !evicted);
+        kc_lru_publish(lru, key, 0);
+    }
+    CHECK(kc_lru_reserve(lru, 2, 0, &evicted) == 0 && evicted);
+    kc_lru_publish(lru, 2, 0);
+    kc_lru_limit(lru, 5);
+    CHECK(kc_lru_reserve(lru, 3, 0, &evicted) == 2 && !evicted);
+    kc_lru_free(ctx, lru);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -209,6 +227,7 @@ int main(void)
     RUN(a_key_of_higher_rank_is_evicted_last);
     RUN(a_held_key_is_not_evicted);
     RUN(a_dropped_slot_is_dealt_again_first);
+    RUN(a_limit_leaves_slots_undealt);
     RUN(a_long_random_use_agrees_with_a_searched_list);
     kc_context_free(ctx);
     return kc_test_end();

@@ -309,6 +309,29 @@ static void a_completed_store_reads_what_it_computed(void)
     close_world(&w);
 }
 
+static void what_is_set_aside_is_not_for_rows(void)
+{
+    const int32_t points[] = {0, 1, 2, 3, 4, 5};
+    const void *rows[6];
+    world w;
+
+    REQUIRE(open_world(&w, NULL, NULL, KC_F64) && open_store(&w, 6) == KC_OK);
+    CHECK(kc_store_get(&w.call, w.store, &all, points, 6, rows) == KC_OK);
+    CHECK(kc_store_count(w.store).bytes_used == 6 * w.row_bytes);
+    kc_store_set_aside(w.ctx, w.store, 3 * w.row_bytes); /* more is used: all of it is given up */
+    for (int32_t point = 0; point < 6; point++) {
+        CHECK(kc_store_get(&w.call, w.store, &all, &point, 1, rows) == KC_OK);
+        CHECK(row_is_right(&w, &all, point, rows[0]));
+        CHECK(kc_store_count(w.store).bytes_used <= 3 * w.row_bytes);
+    }
+    kc_store_set_aside(w.ctx, w.store, SIZE_MAX);
+    CHECK(kc_store_get(&w.call, w.store, &all, points, 2, rows) == KC_OK);
+    CHECK(kc_store_count(w.store).bytes_used == 2 * w.row_bytes);
+    kc_store_set_aside(w.ctx, w.store, 0);
+    CHECK(kc_store_get(&w.call, w.store, &all, points, 6, rows) == KC_OK);
+    close_world(&w);
+}
+
 /* Of points, and of a whole matrix: the same values, and what was computed counts for the whole. */
 static void a_part_is_a_store_of_its_points(void)
 {
@@ -482,6 +505,7 @@ int main(void)
     RUN(gather_and_gram_are_parts_of_the_whole_matrix);
     RUN(a_given_matrix_is_read_in_place);
     RUN(a_completed_store_reads_what_it_computed);
+    RUN(what_is_set_aside_is_not_for_rows);
     RUN(a_part_is_a_store_of_its_points);
     RUN(rows_may_be_asked_for);
     RUN(a_row_is_there_only_once_it_is_computed);

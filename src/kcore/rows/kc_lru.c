@@ -10,6 +10,7 @@ enum { NO_SLOT = -1, NO_KEY = -1 };
 struct kc_lru {
     size_t n_keys;
     int32_t n_slots;
+    int32_t n_dealt;    /* slots that may be dealt: n_slots, or fewer */
     int32_t n_used;     /* slots below were dealt at least once */
     int32_t first_free; /* stack of slots given back */
     int32_t *slot_of;   /* by key; of unpublished keys too */
@@ -53,7 +54,7 @@ kc_lru *kc_lru_create(kc_context *ctx, size_t n_keys, size_t n_slots)
     if (lru == NULL)
         return NULL;
     lru->n_keys = n_keys;
-    lru->n_slots = (int32_t)n_slots;
+    lru->n_slots = lru->n_dealt = (int32_t)n_slots;
     lru->slot_of = kc_alloc(ctx, n_keys, sizeof *lru->slot_of);
     lru->key_of = kc_alloc(ctx, n_slots, sizeof *lru->key_of);
     lru->next = kc_alloc(ctx, n_slots + KC_LRU_RANKS, sizeof *lru->next);
@@ -75,6 +76,12 @@ void kc_lru_clear(kc_lru *lru)
         lru->slot_of[key] = NO_SLOT;
     for (int32_t rank = 0; rank < KC_LRU_RANKS; rank++)
         make_ring(lru, head_of(lru, rank));
+}
+
+void kc_lru_limit(kc_lru *lru, size_t n_slots)
+{
+    assert(n_slots >= 1 && n_slots <= (size_t)lru->n_slots && n_slots >= (size_t)lru->n_used);
+    lru->n_dealt = (int32_t)n_slots;
 }
 
 void kc_lru_free(kc_context *ctx, kc_lru *lru)
@@ -126,7 +133,7 @@ int32_t kc_lru_reserve(kc_lru *lru, int32_t key, int32_t rank, bool *evicted)
         slot = lru->first_free;
         lru->first_free = lru->next[slot];
         make_ring(lru, slot);
-    } else if (lru->n_used < lru->n_slots) {
+    } else if (lru->n_used < lru->n_dealt) {
         slot = lru->n_used++;
         make_ring(lru, slot);
     } else {

@@ -44,6 +44,10 @@ void kc_lru_publish(kc_lru *lru, int32_t key, int32_t rank);
 /* Gives back the slot of a key, held or not; a key without a slot is left alone. */
 void kc_lru_drop(kc_lru *lru, int32_t key);
 
+/* From now on only the slots below n_slots are dealt, 1 <= n_slots <= those it was made for; none
+ * above may have been dealt since it was new or cleared. */
+void kc_lru_limit(kc_lru *lru, size_t n_slots);
+
 /* As if new: no key has a slot.  None may be held. */
 void kc_lru_clear(kc_lru *lru);
 

@@ -35,6 +35,18 @@ void kc_store_clear(kc_context *ctx, kc_store *store)
     kc_lru_clear(store->lru);
 }
 
+void kc_store_set_aside(kc_context *ctx, kc_store *store, size_t n_bytes)
+{
+    if (store->lru == NULL || store->whole != NULL)
+        return;
+    size_t allowed = store->counters.bytes_allowed;
+    size_t left = n_bytes < allowed ? (allowed - n_bytes) / store->row_bytes : 0;
+    size_t n_slots = kc_min(kc_max(left, 2), store->n_slots);
+    if (kc_lru_used(store->lru) > n_slots)
+        kc_store_clear(ctx, store);
+    kc_lru_limit(store->lru, n_slots);
+}
+
 void kc_store_free(kc_context *ctx, kc_store *store)
 {
     if (store == NULL)

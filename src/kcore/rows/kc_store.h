@@ -100,6 +100,10 @@ kc_status kc_store_part_create(kc_call *call, kc_store *whole, const int32_t *po
                                kc_store **out);
 void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part);
 
+/* Bytes of the cache that the caller has taken for itself: the rows that are kept take no more than
+ * the rest, or two rows where that is less. */
+void kc_store_set_aside(kc_context *ctx, kc_store *store, size_t n_bytes);
+
 /* Gives up the rows that are kept, and their memory. */
 void kc_store_clear(kc_context *ctx, kc_store *store);
 

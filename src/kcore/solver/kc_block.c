@@ -21,7 +21,8 @@
 #define MOST_SIZE ((size_t)2048)
 #define MOST_SIZE_LARGE ((size_t)3072)
 #define LARGE_POINTS ((size_t)50000)
-#define UTMOST_SIZE ((size_t)4096) /* ... unless more are free, or nothing else helps */
+#define UTMOST_SIZE_F32 ((size_t)4096) /* ... unless more are free, or nothing else helps: */
+#define UTMOST_SIZE_F64 ((size_t)2896) /* a matrix of 64 MiB */
 
 /* Crowded by free variables for so many outer steps in a row is crowded, where those are more than
  * this share of the support vectors: others may still go to their bounds. */
@@ -53,7 +54,7 @@ typedef struct solver {
     kc_front front;
     kc_workset set;
     kc_subgram sub;
-    size_t most_size;
+    size_t most_size, utmost_size;
     kc_watch watch;
     double inner_tol;       /* of the last block */
     double least_violation; /* when the set last grew or the violation fell */
@@ -83,9 +84,15 @@ static size_t size_for_free(size_t n_free)
     return (size_t)((double)n_free / KC_FREE_SHARE) + SIZE_EXTRA;
 }
 
-bool kc_block_is_crowded(size_t n_free, size_t n_points)
+/* Of n points: the largest set there may be. */
+static size_t find_utmost_size(kc_dtype dtype, size_t n)
 {
-    return size_for_free(n_free) > kc_min(UTMOST_SIZE, n_points);
+    return kc_min(dtype == KC_F64 ? UTMOST_SIZE_F64 : UTMOST_SIZE_F32, n);
+}
+
+bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points)
+{
+    return size_for_free(n_free) > find_utmost_size(dtype, n_points);
 }
 
 static void refresh(solver *s, size_t p)
@@ -107,7 +114,7 @@ static kc_status take_arrays(solver *s)
     const kc_dual *dual = s->dual;
     size_t n_padded = kc_round_up(dual->n_points, KC_SMO_PAD);
     size_t n_groups = (size_t)dual->n_groups;
-    size_t most = kc_round_up(kc_min(UTMOST_SIZE, dual->n_points), KC_SMO_PAD);
+    size_t most = kc_round_up(s->utmost_size, KC_SMO_PAD);
     double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_groups), sizeof *arrays);
 
     s->inner = kc_call_take(s->call, most * (2 + 5 * n_groups), sizeof *s->inner);
@@ -139,9 +146,10 @@ static kc_status start(solver *s, const kc_solution *from)
     const kc_dual *dual = s->dual;
     size_t n = dual->n_points;
 
+    s->utmost_size = find_utmost_size(kc_store_dtype(s->store), n);
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
-    KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, kc_min(UTMOST_SIZE, n), &s->sub));
+    KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, s->utmost_size, &s->sub));
     memcpy(s->grad, from->grad, n * sizeof *s->grad);
     s->front = (kc_front){.n = n, .n_groups = dual->n_groups};
     for (size_t p = 0; p < n; p++) {
@@ -188,11 +196,11 @@ static size_t choose_size(solver *s, double violation)
         s->least_violation = violation;
         s->n_stalled = 0;
     } else if (++s->n_stalled >= STALL_STEPS) {
-        s->most_size = kc_min(kc_min(2 * s->most_size, UTMOST_SIZE), n);
+        s->most_size = kc_min(2 * s->most_size, s->utmost_size);
         s->least_violation = violation;
         s->n_stalled = 0;
     }
-    size_t most = kc_min(size_for_free(s->set.n_free), kc_min(UTMOST_SIZE, n));
+    size_t most = kc_min(size_for_free(s->set.n_free), s->utmost_size);
 
     most = kc_max(s->most_size, most);
     return kc_min(kc_round_up(kc_min(kc_max(size, least), most), 16), most);
@@ -298,7 +306,7 @@ static void store_block(solver *s)
 static double choose_inner_tol(const solver *s, double violation)
 {
     bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol &&
-                   !kc_block_is_crowded(s->set.n_free, s->dual->n_points);
+                   !kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points);
 
     return fmax(INNER_TOL_SHARE * s->dual->tol,
                 (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
@@ -323,7 +331,7 @@ static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool
 
 static bool is_crowded(const solver *s)
 {
-    return kc_block_is_crowded(s->set.n_free, s->dual->n_points) &&
+    return kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points) &&
            (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
 }
 
@@ -407,7 +415,7 @@ kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc
         out->n_outer += s.n_outer;
         out->n_row_visits += s.n_visits;
     }
-    kc_subgram_free(call->ctx, &s.sub);
+    kc_subgram_free(call->ctx, store, &s.sub);
     kc_arena_release(call->arena, point);
     return status;
 }

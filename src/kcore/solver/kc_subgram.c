@@ -13,8 +13,16 @@
 /* Rows of the matrix per chunk of parallel work. */
 #define CHUNK_ROWS ((size_t)64)
 
-/* Matrices up to this size are laid out at once; larger ones grow. */
+/* Matrices up to this size are laid out at once; larger ones grow, and have room for more members
+ * than they need by this share. */
 #define FIRST_CAPACITY ((size_t)1024)
+#define SPARE_SHARE 4
+
+/* Bytes of a matrix and of the one before it, while it grows. */
+#define MOST_BYTES_AT_ONCE ((size_t)64 << 20)
+
+/* New members whose values are computed at a time. */
+#define MOST_NEW ((size_t)256)
 
 enum { NO_SLOT = -1 };
 
@@ -35,36 +43,23 @@ kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_cols 
     return KC_OK;
 }
 
-void kc_subgram_free(kc_context *ctx, kc_subgram *sub)
+static void drop_values(kc_context *ctx, kc_store *store, kc_subgram *sub)
 {
     kc_free(ctx, sub->values);
     sub->values = NULL;
+    sub->capacity = 0;
+    kc_store_set_aside(ctx, store, 0);
+}
+
+void kc_subgram_free(kc_context *ctx, kc_store *store, kc_subgram *sub)
+{
+    if (sub->values != NULL)
+        drop_values(ctx, store, sub);
 }
 
 static char *at(const kc_subgram *sub, size_t row, size_t col)
 {
     return (char *)sub->values + (row * sub->ld + col) * kc_dtype_bytes(sub->dtype);
-}
-
-static kc_status grow(kc_call *call, kc_subgram *sub, size_t size)
-{
-    size_t bytes = kc_dtype_bytes(sub->dtype);
-    kc_subgram old = *sub;
-
-    if (size <= sub->capacity)
-        return KC_OK;
-    sub->capacity = kc_min(kc_max(kc_max(size, FIRST_CAPACITY), sub->capacity * 3 / 2),
-                           kc_max(sub->largest, size));
-    sub->ld = kc_round_up(sub->capacity, KC_ALIGN / bytes) + KC_ALIGN / bytes;
-    sub->values = kc_alloc(call->ctx, sub->capacity, sub->ld * bytes);
-    if (sub->values == NULL) {
-        *sub = old;
-        return kc_fail_nomem(call->err);
-    }
-    for (size_t s = 0; s < old.n_slots; s++)
-        memcpy(at(sub, s, 0), at(&old, s, 0), old.n_slots * bytes);
-    kc_free(call->ctx, old.values);
-    return KC_OK;
 }
 
 /* ---- Who sits where ------------------------------------------------------------------------ */
@@ -187,7 +182,7 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
 {
     size_t n = sub->n_slots;
     size_t bytes = kc_dtype_bytes(sub->dtype);
-    spreading job = {.sub = sub, .new_slots = new_slots, .n_new = n_new};
+    spreading job = {.sub = sub};
     int32_t *points = kc_call_take(call, n + n_new, sizeof *points);
 
     if (points == NULL)
@@ -198,13 +193,19 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
         return kc_store_gather(call, store, points, n, points, n, sub->values, sub->ld);
     for (size_t k = 0; k < n_new; k++)
         points[n + k] = points[new_slots[k]];
-    job.block_ld = kc_round_up(n_new, KC_ALIGN / bytes) + KC_ALIGN / bytes;
+    job.block_ld = kc_round_up(kc_min(n_new, MOST_NEW), KC_ALIGN / bytes) + KC_ALIGN / bytes;
     void *block = kc_call_take(call, n, job.block_ld * bytes);
     if (block == NULL)
         return kc_fail_nomem(call->err);
     job.block = block;
-    KC_TRY(kc_store_gather(call, store, points, n, points + n, n_new, block, job.block_ld));
-    return kc_parallel_for(call, kc_ceil_div(n, CHUNK_ROWS), spread_chunk, &job);
+    for (size_t k = 0; k < n_new; k += MOST_NEW) {
+        job.new_slots = new_slots + k;
+        job.n_new = kc_min(MOST_NEW, n_new - k);
+        KC_TRY(kc_store_gather(call, store, points, n, points + n + k, job.n_new, block,
+                               job.block_ld));
+        KC_TRY(kc_parallel_for(call, kc_ceil_div(n, CHUNK_ROWS), spread_chunk, &job));
+    }
+    return KC_OK;
 }
 
 static void clear(kc_subgram *sub)
@@ -214,12 +215,57 @@ static void clear(kc_subgram *sub)
     sub->n_slots = 0;
 }
 
+/* The values move with their rows, polled on the way: the system clears the pages of new memory. */
+static kc_status copy_values(kc_call *call, const kc_subgram *from, kc_subgram *to)
+{
+    size_t row_bytes = from->n_slots * kc_dtype_bytes(from->dtype);
+
+    for (size_t s = 0; s < from->n_slots; s++) {
+        memcpy(at(to, s, 0), at(from, s, 0), row_bytes);
+        if (s % CHUNK_ROWS == 0)
+            KC_TRY(kc_call_poll(call));
+    }
+    return KC_OK;
+}
+
+/* Room for n slots and some.  Two large matrices at once would be too many: then the values are
+ * given up first. */
+static kc_status grow(kc_call *call, kc_store *store, kc_subgram *sub, size_t n)
+{
+    size_t bytes = kc_dtype_bytes(sub->dtype);
+    kc_subgram larger = *sub;
+
+    if (n <= sub->capacity)
+        return KC_OK;
+    larger.capacity = kc_min(kc_max(n + n / SPARE_SHARE, FIRST_CAPACITY), kc_max(sub->largest, n));
+    larger.ld = kc_round_up(larger.capacity, KC_ALIGN / bytes) + KC_ALIGN / bytes;
+    size_t n_bytes = larger.capacity * larger.ld * bytes;
+    if (n_bytes + sub->capacity * sub->ld * bytes > MOST_BYTES_AT_ONCE) {
+        clear(sub);
+        kc_subgram_free(call->ctx, store, sub);
+    }
+    kc_store_set_aside(call->ctx, store, n_bytes);
+    larger.values = kc_alloc(call->ctx, larger.capacity, larger.ld * bytes);
+    if (larger.values == NULL)
+        return kc_fail_nomem(call->err);
+    kc_status status = copy_values(call, sub, &larger);
+    if (status != KC_OK) {
+        kc_free(call->ctx, larger.values);
+        return status;
+    }
+    kc_free(call->ctx, sub->values);
+    sub->values = larger.values;
+    sub->capacity = larger.capacity;
+    sub->ld = larger.ld;
+    return KC_OK;
+}
+
 kc_status kc_subgram_change(kc_call *call, kc_store *store, kc_subgram *sub,
                             const int32_t *positions, size_t n, size_t size)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     int32_t *new_slots = kc_call_take(call, n, sizeof *new_slots);
-    kc_status status = new_slots != NULL ? grow(call, sub, size) : kc_fail_nomem(call->err);
+    kc_status status = new_slots != NULL ? grow(call, store, sub, n) : kc_fail_nomem(call->err);
 
     assert(n <= size && size <= sub->largest);
     if (status == KC_OK) {

@@ -22,13 +22,14 @@ typedef struct kc_subgram {
     size_t largest;  /* slots there may ever be */
 } kc_subgram;
 
-/* For at most `largest` slots; cols is borrowed. */
+/* For at most `largest` slots; cols is borrowed.  Its memory is taken from the store's cache, as
+ * far as that goes. */
 kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_cols *cols,
                             size_t largest, kc_subgram *out);
-void kc_subgram_free(kc_context *ctx, kc_subgram *sub);
+void kc_subgram_free(kc_context *ctx, kc_store *store, kc_subgram *sub);
 
 /* All of positions[0 .. n) have slots afterwards, n <= size <= largest, and at most `size` slots
- * are in use.  On failure the matrix is empty. */
+ * are in use.  On failure the matrix is empty, or as it was. */
 kc_status kc_subgram_change(kc_call *call, kc_store *store, kc_subgram *sub,
                             const int32_t *positions, size_t n, size_t size);
 
