@@ -346,6 +346,9 @@ cdef extern from "kcore/kcore.h" nogil:
         const int32_t *classes
         int32_t n_classes
         const double *weights
+        kc_kernel_fn *kernel_fn
+        void *kernel_data
+        int64_t n_samples
 
     ctypedef struct kc_perceptron_update:
         int64_t at

@@ -261,7 +261,8 @@ class OnlineLearner:
     ) -> dict[str, Any]: ...
     def fit(
         self,
-        points: Points,
+        points: Points | None,
+        ask: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]] | None,
         codes: NDArray[np.int32],
         n_classes: int,
         weights: NDArray[np.float64] | None,

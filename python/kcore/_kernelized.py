@@ -45,8 +45,11 @@ class KernelEstimator(Estimator):
 
     def _kernel_of(
         self, points: Points, weights: NDArray[np.float64] | None
-    ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points]:
-        """Return the kernel and what it is given: samples, or without a kernel, its values."""
+    ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | AskedKernel]:
+        """Return the kernel and what it is given: samples, or without a kernel, its values.
+
+        Of a Python function, its values are those that it is asked for.
+        """
         kernel = self.kernel
         if isinstance(kernel, str):
             if kernel == "precomputed":
@@ -63,7 +66,7 @@ class KernelEstimator(Estimator):
         if isinstance(kernel, Kernel):
             return kernel._nodes(), kernel._compile(), points
         if callable(kernel):
-            return None, None, call_kernel(kernel, points, points)
+            return None, None, AskedKernel(kernel, points)
         raise TypeError(
             "kernel must be a name, a kernel of kcore.kernels or a function, "
             f"got {type(kernel).__name__}"
@@ -143,13 +146,6 @@ def _ask_kernel(kernel: Callable[[Any, Any], Any], x: Any, z: Any) -> NDArray[np
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def call_kernel(kernel: Callable[[Any, Any], Any], x: Points, z: Points) -> NDArray[np.float64]:
-    """Return the matrix of values of a Python function, all of them finite."""
-    values = _ask_kernel(kernel, as_user_sees(x), as_user_sees(z))
-    _check_values(values, 0)
-    return values
-
-
 def _check_values(values: NDArray[np.float64], begin: int) -> None:
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
@@ -163,9 +159,16 @@ class AskedKernel:
     """A Python function as the core asks it: for the values of some samples with some others.
 
     The others are mostly the same from one question to the next, so the last ones are kept.
+
+    Attributes
+    ----------
+    shape, dtype
+        Of the matrix of all values.
     """
 
     def __init__(self, kernel: Callable[[Any, Any], Any], points: Points) -> None:
+        self.shape = (points.shape[0], points.shape[0])
+        self.dtype = np.dtype(np.float64)
         self._kernel = kernel
         self._samples = as_user_sees(points)
         self._cols = np.arange(points.shape[0])

@@ -126,18 +126,21 @@ cdef class OnlineLearner:
     ):
         """Learn sample by sample, by the single rule, in up to len(eta) passes."""
         return run_online(
-            self, False, points, codes, n_classes, weights, first, KC_RULE_SINGLE, is_shuffled,
-            margin, 0.0, eta, 0, n_threads, time_limit, callback)
+            self, False, points, None, codes, n_classes, weights, first, KC_RULE_SINGLE,
+            is_shuffled, margin, 0.0, eta, 0, n_threads, time_limit, callback)
 
     def fit(
-        self, points, codes, int32_t n_classes, weights, int64_t first, int32_t rule,
+        self, points, ask, codes, int32_t n_classes, weights, int64_t first, int32_t rule,
         bint is_shuffled, double margin, double theta, eta, int64_t cache_bytes,
         int32_t n_threads, double time_limit, callback,
     ):
-        """Learn in dual form, in up to len(eta) passes."""
+        """Learn in dual form, in up to len(eta) passes.
+
+        `ask` is None, or in place of `points` a function as for `fit_svm`.
+        """
         return run_online(
-            self, True, points, codes, n_classes, weights, first, rule, is_shuffled, margin, theta,
-            eta, cache_bytes, n_threads, time_limit, callback)
+            self, True, points, ask, codes, n_classes, weights, first, rule, is_shuffled, margin,
+            theta, eta, cache_bytes, n_threads, time_limit, callback)
 
     def learn_one(self, x, int32_t code, int32_t n_classes, double margin, double eta):
         """Learn from a sample; return its mistakes, -1 where `x` is not an array of one row."""
@@ -287,9 +290,9 @@ cdef object decide_online(
 
 
 cdef object run_online(
-    OnlineLearner learner, bint is_fit, points, codes, int32_t n_classes, weights, int64_t first,
-    int32_t rule, bint is_shuffled, double margin, double theta, eta, int64_t cache_bytes,
-    int32_t n_threads, double time_limit, callback,
+    OnlineLearner learner, bint is_fit, points, ask, codes, int32_t n_classes, weights,
+    int64_t first, int32_t rule, bint is_shuffled, double margin, double theta, eta,
+    int64_t cache_bytes, int32_t n_threads, double time_limit, callback,
 ):
     cdef kc_run run = run_with(n_threads)
     cdef kc_perceptron_settings s
@@ -300,6 +303,7 @@ cdef object run_online(
     cdef View view
     cdef Py_buffer buffers[5]
     cdef Listener listener = None
+    cdef Asker asker = None
     cdef int k
 
     memset(&view, 0, sizeof(View))
@@ -320,8 +324,15 @@ cdef object run_online(
     mistakes = empty(s.n_passes, INT64)
     criterion = empty(s.n_passes, FLOAT64)
     try:
-        open_view(&view, points, b"X")
-        fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
+        if ask is not None:
+            asker = Asker(ask)
+            fill_perceptron_labels(&data, len(codes), codes, n_classes, weights, buffers)
+            data.kernel_fn = ask_kernel
+            data.kernel_data = <void *>asker
+            data.n_samples = len(codes)
+        else:
+            open_view(&view, points, b"X")
+            fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
         s.eta = <double *>borrow(&buffers[2], eta, b"d", s.n_passes, False)
         report.struct_size = sizeof(report)
         report.mistakes = <int64_t *>borrow(&buffers[3], mistakes, b"q", s.n_passes, True)
@@ -337,6 +348,8 @@ cdef object run_online(
                         learner.context.ptr, &run, learner.ptr, &s, &data, first, &report, &err)
             if listener is not None and listener.error is not None:
                 raise listener.error
+            if asker is not None and asker.error is not None:
+                raise asker.error
             check(status, &err)
     finally:
         for k in range(5):

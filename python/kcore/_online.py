@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kcore import _core, exceptions
 from kcore._base import Fitted, feature_names
-from kcore._kernelized import KernelEstimator, Nodes, as_user_sees, take_rows
+from kcore._kernelized import AskedKernel, KernelEstimator, Nodes, as_user_sees, take_rows
 from kcore._report import Progress
 from kcore._rules import RULES, RuleEstimator
 from kcore._validate import CSR, Points
@@ -146,7 +146,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         points: Points,
         classes: NDArray[Any],
         weights: NDArray[np.float64] | None,
-    ) -> tuple[Active, Points]:
+    ) -> tuple[Active, Points | AskedKernel]:
         """Return a learner that has seen nothing, and what it learns from."""
         nodes, _, data = self._kernel_of(points, weights)
         is_direct = self._choice("multi_class", {"ovr": False, "direct": True}) and len(classes) > 2
@@ -174,7 +174,9 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             state.sparse_type = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
         return state, data
 
-    def _go_on(self, points: Points, classes: NDArray[Any]) -> tuple[Active, Points, int]:
+    def _go_on(
+        self, points: Points, classes: NDArray[Any]
+    ) -> tuple[Active, Points | AskedKernel, int]:
         """Return a copy of the learner, what it learns from, and the number of its first sample."""
         old = self._fitted
         self._check_traits(old)
@@ -207,7 +209,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             raise ValueError("budget needs a kernel that the core computes")
         return budget
 
-    def _is_f32(self, points: Points) -> bool:
+    def _is_f32(self, points: Points | AskedKernel) -> bool:
         values = points.data if isinstance(points, CSR) else points
         choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
         return self._choice("precision", choices)
@@ -226,7 +228,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     def _make_passes(
         self,
         state: Active,
-        points: Points,
+        points: Points | AskedKernel,
         codes: NDArray[np.int32],
         weights: NDArray[np.float64] | None,
         first: int,
@@ -262,7 +264,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     def _run(
         self,
         state: Active,
-        points: Points,
+        points: Points | AskedKernel,
         codes: NDArray[np.int32],
         weights: NDArray[np.float64] | None,
         first: int,
@@ -282,18 +284,21 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             return answer
 
         margin = self._real("margin")
-        common = (points, codes, len(state.classes), weights, first)
+        common = (codes, len(state.classes), weights, first)
         end = time.perf_counter() + limit
         if self.budget is not None and rule == _core.RULE_BATCH:
             raise ValueError("budget takes rule='single', got rule='batch'")
-        if self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE):
+        ask = points if isinstance(points, AskedKernel) else None
+        data = None if isinstance(points, AskedKernel) else points
+        is_online = self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE)
+        if is_online and data is not None:
             report = state.learner.learn(
-                *common, bool(self.shuffle), margin, eta, self._n_threads(), limit,
+                data, *common, bool(self.shuffle), margin, eta, self._n_threads(), limit,
                 None if told is None else tell,
             )  # fmt: skip
         else:
             report = state.learner.fit(
-                *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
+                data, ask, *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
                 self._cache_bytes(), self._n_threads(), limit, None if told is None else tell,
             )  # fmt: skip
             state.rows = CacheReport(

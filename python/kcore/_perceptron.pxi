@@ -210,13 +210,20 @@ def perceptron_run(
 cdef int fill_perceptron_data(
     kc_perceptron_data *data, View *view, codes, int32_t n_classes, weights, Py_buffer *buffers,
 ) except -1:
+    fill_perceptron_labels(data, view.points.n_rows, codes, n_classes, weights, buffers)
+    data.x = &view.points
+    return 0
+
+
+cdef int fill_perceptron_labels(
+    kc_perceptron_data *data, int64_t n, codes, int32_t n_classes, weights, Py_buffer *buffers,
+) except -1:
     memset(data, 0, sizeof(kc_perceptron_data))
     data.struct_size = sizeof(kc_perceptron_data)
-    data.x = &view.points
     data.n_classes = n_classes
-    data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", view.points.n_rows, False)
+    data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", n, False)
     if weights is not None:
-        data.weights = <double *>borrow(&buffers[1], weights, b"d", view.points.n_rows, False)
+        data.weights = <double *>borrow(&buffers[1], weights, b"d", n, False)
     return 0
 
 

@@ -28,7 +28,6 @@ from kcore._kernelized import AskedKernel, KernelEstimator, in_columns, kernel_c
 from kcore._machine import Machine, array_type, as_start, same_classes, spread
 from kcore._report import FitReport, Progress
 from kcore._validate import CSR, Points
-from kcore.kernels import Kernel
 
 _PRECISIONS = {
     "auto": _core.PRECISION_AUTO,
@@ -91,16 +90,12 @@ class SVM(KernelEstimator):
         multiclass = _core.ONE_VS_ONE if classes is None else self._multiclass()
         n_rows = _coef_rows(n_classes, multiclass)
         tol = self._real("tol")
-        ask: AskedKernel | None = None
-        nodes, compiled, data = None, None, None
-        if _is_function(self.kernel):
-            ask = AskedKernel(cast("Function", self.kernel), points)
-        else:
-            nodes, compiled, data = self._kernel_of(points, weights)
+        nodes, compiled, data = self._kernel_of(points, weights)
+        ask = data if isinstance(data, AskedKernel) else None
         callback = self.callback
         model, info = _core.fit_svm(
             compiled,
-            data,
+            None if isinstance(data, AskedKernel) else data,
             ask,
             n_samples,
             self._type,
@@ -312,10 +307,6 @@ class SVM(KernelEstimator):
         """Pair steps of the solver."""
         self._state("n_iter_")
         return self.fit_report_.n_iter
-
-
-def _is_function(kernel: Any) -> bool:
-    return callable(kernel) and not isinstance(kernel, str | Kernel)
 
 
 def _coef_rows(n_classes: int, multiclass: int) -> int:

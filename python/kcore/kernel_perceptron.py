@@ -8,7 +8,7 @@ two samples, and with K(x, z) = x.z it makes the mistakes of `kcore.perceptron.P
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
-from kcore._kernelized import KernelLike, as_user_sees, call_kernel, in_columns, take_rows
+from kcore._kernelized import KernelLike, as_user_sees, in_columns, kernel_chunks, take_rows
 from kcore._online import READINGS, TRAITS, Active, CacheReport, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
@@ -42,8 +42,11 @@ class KernelPerceptron(ClassifierMixin, OnlineEstimator):
     ----------
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'precomputed'}, Kernel or callable, \
 default='rbf'
-        The kernel by name, an object of `kcore.kernels`, or a function of two sets of samples. The
-        last and ``'precomputed'`` are for `fit` only.
+        The kernel by name, an object of `kcore.kernels`, or a function of two sets of samples that
+        returns the matrix of their values. The last and ``'precomputed'`` are for `fit` only. A
+        function is asked for rows when a mistake needs them, as
+        ``kernel(X[rows], X[others])``, on the thread that called `fit`; a value must depend on its
+        two samples alone, and be the same for both orders of them.
     degree : int, default=3
         Degree of ``'poly'``.
     gamma : {'scale', 'auto'} or float, default='scale'
@@ -461,16 +464,18 @@ default='rbf'
         if state.names is None and state.vectors is None:
             values = state.learner.decide_plain(X, reading, self._n_threads())
         if values is None:
-            values = state.learner.decide(self._points(X, state), reading, self._n_threads())
+            how = (reading, self._n_threads())
+            parts = [state.learner.decide(part, *how) for part in self._parts(X, state)]
+            values = np.concatenate(parts) if len(parts) > 1 else parts[0]
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def _points(self, X: Any, state: Active) -> Points:
-        """Return what the learner evaluates: samples, or kernel values with those of the fit."""
+    def _parts(self, X: Any, state: Active) -> Iterable[Points]:
+        """Give what the learner evaluates: samples, or kernel values with those of the fit."""
         info = state.learner.describe()
         # Kernel values with the samples kept alone are enough.
         others = (info["n_points"],) if info["is_given"] and state.vectors is None else ()
         points = self._points_to_predict(X, state, others)
         if state.vectors is None:
-            return points
+            return [points]
         vectors = in_columns(state.vectors, state.learner.ids(), info["n_cols"])
-        return call_kernel(cast("Callable[[Any, Any], Any]", self.kernel), points, vectors)
+        return kernel_chunks(cast("Callable[[Any, Any], Any]", self.kernel), points, vectors)

@@ -116,6 +116,8 @@ typedef struct online_call {
     int64_t cache_bytes;
     const kc_run *run;
     const double *weights;
+    kc_kernel_fn *kernel_fn; /* in place of the samples */
+    void *kernel_data;
     int64_t mistakes[ONLINE_PASSES];
     double criterion[ONLINE_PASSES];
     kc_online_report report;
@@ -140,10 +142,13 @@ static inline kc_status online_run(kc_context *ctx, kc_online *online, const onl
     };
     const kc_perceptron_data data = {
         .struct_size = sizeof data,
-        .x = &view.points,
+        .x = call->kernel_fn == NULL ? &view.points : NULL,
         .classes = c->classes + call->begin,
         .n_classes = c->n_classes,
         .weights = call->weights,
+        .kernel_fn = call->kernel_fn,
+        .kernel_data = call->kernel_data,
+        .n_samples = (int64_t)(end - call->begin),
     };
     kc_status status;
 

@@ -223,6 +223,149 @@ static void a_given_matrix_leads_to_the_same_mistakes(void)
     online_case_free(&c);
 }
 
+/* A kernel matrix that is asked for; after so many answers it fails. */
+typedef struct oracle {
+    const double *k;
+    size_t n;
+    int64_t n_values, n_answers;
+} oracle;
+
+static int answer(void *data, const int64_t *rows, int64_t n_rows, const int64_t *cols,
+                  int64_t n_cols, double *out)
+{
+    oracle *o = data;
+
+    if (o->n_answers-- <= 0)
+        return 1;
+    o->n_values += n_rows * n_cols;
+    for (int64_t i = 0; i < n_rows; i++)
+        for (int64_t j = 0; j < n_cols; j++)
+            out[i * n_cols + j] = o->k[(size_t)rows[i] * o->n + (size_t)cols[j]];
+    return 0;
+}
+
+/* The kernel matrix of some samples in place of them. */
+static online_case matrix_case(size_t n, int32_t n_classes)
+{
+    online_case c = online_case_make(n, 3, n_classes, KC_F64);
+    double *k = malloc(n * n * sizeof *k);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+
+            for (size_t t = 0; t < 3; t++) {
+                const double gap = c.samples.x[3 * i + t] - c.samples.x[3 * j + t];
+
+                sum += gap * gap;
+            }
+            k[i * n + j] = exp(-sum / 8);
+        }
+    ref_samples_free(&c.samples);
+    c.samples = (ref_samples){n, n, k};
+    c.d = n;
+    return c;
+}
+
+/* Fits once, and once more from there: with the matrix, and asking for it. */
+static void check_asked(const online_options *options, const online_call *how, int32_t n_classes,
+                        size_t n_rows)
+{
+    online_case c = matrix_case(300, n_classes);
+    kc_online *given = online_make(ctx, &c, options), *asked = online_make(ctx, &c, options);
+    oracle o = {.k = c.samples.x, .n = c.n, .n_answers = INT64_MAX};
+
+    for (int round = 0; round < 2; round++) {
+        online_call a = *how, b = *how;
+
+        b.kernel_fn = answer;
+        b.kernel_data = &o;
+        b.cache_bytes = (int64_t)(n_rows * (c.n * sizeof(double) + 128));
+        CHECK(online_run(ctx, given, &c, &a, true) == KC_OK);
+        CHECK(online_run(ctx, asked, &c, &b, true) == KC_OK);
+        CHECK(online_equal(given, asked));
+        CHECK(memcmp(a.mistakes, b.mistakes, sizeof a.mistakes) == 0);
+        CHECK(memcmp(a.criterion, b.criterion, sizeof a.criterion) == 0);
+        CHECK(b.report.cache_bytes_used <= b.cache_bytes);
+    }
+    kc_online_free(ctx, given);
+    kc_online_free(ctx, asked);
+    online_case_free(&c);
+}
+
+static void a_matrix_that_is_asked_for_gives_the_same_bits(void)
+{
+    static const online_options options[] = {{.is_given = 1},
+                                             {.is_given = 1, .is_direct = 1, .is_averaged = 1},
+                                             {.is_given = 1, .is_voted = 1, .no_intercept = 1}};
+
+    for (int k = 0; k < 3; k++)
+        for (int32_t n_classes = 2; n_classes <= 3; n_classes++)
+            for (size_t n_rows = 2; n_rows <= 300; n_rows += 149)
+                check_asked(&options[k],
+                            &(online_call){.n_passes = 3, .is_shuffled = k == 1, .margin = k},
+                            n_classes, n_rows);
+    check_asked(&options[0], &(online_call){.n_passes = 5, .rule = KC_RULE_BATCH}, 3, 7);
+}
+
+static void few_mistakes_ask_for_few_values(void)
+{
+    online_case c = matrix_case(300, 2);
+    kc_online *online = online_make(ctx, &c, &(online_options){.is_given = 1});
+    oracle o = {.k = c.samples.x, .n = c.n, .n_answers = INT64_MAX};
+    online_call call = {.n_passes = 1, .kernel_fn = answer, .kernel_data = &o};
+
+    CHECK(online_run(ctx, online, &c, &call, true) == KC_OK);
+    CHECK(call.report.n_updates < 60 && o.n_values < 300 * 300 / 2);
+    kc_online_free(ctx, online);
+    online_case_free(&c);
+}
+
+static void a_function_that_fails_leaves_the_learner_as_it_was(void)
+{
+    online_case c = matrix_case(100, 3);
+    const online_options options = {.is_given = 1, .is_voted = 1};
+    kc_online *online = online_make(ctx, &c, &options), *before = online_make(ctx, &c, &options);
+    oracle o = {.k = c.samples.x, .n = c.n, .n_answers = INT64_MAX};
+    online_call call = {.n_passes = 2, .kernel_fn = answer, .kernel_data = &o};
+
+    CHECK(online_run(ctx, online, &c, &call, true) == KC_OK);
+    CHECK(online_run(ctx, before, &c, &call, true) == KC_OK);
+    for (int64_t n = 0; n < 20; n++) {
+        o.n_answers = n;
+        CHECK(online_run(ctx, online, &c, &call, true) == KC_ERR_CALLBACK);
+        CHECK(strstr(call.err.text, "kernel function failed") != NULL);
+        CHECK(online_equal(online, before));
+    }
+    kc_online_free(ctx, online);
+    kc_online_free(ctx, before);
+    online_case_free(&c);
+}
+
+static void a_function_is_for_fits_of_all_samples_without_a_kernel(void)
+{
+    online_case c = matrix_case(30, 2);
+    kc_online *given = online_make(ctx, &c, &(online_options){.is_given = 1});
+    kc_online *plain = online_make(ctx, &c, &(online_options){0});
+    oracle o = {.k = c.samples.x, .n = c.n, .n_answers = INT64_MAX};
+    online_call call = {.kernel_fn = answer, .kernel_data = &o};
+    online_call part = {.end = 20, .kernel_fn = answer, .kernel_data = &o};
+    online_call late = {.first = 30};
+
+    CHECK(online_run(ctx, plain, &c, &call, true) == KC_ERR_ARG);
+    CHECK(strstr(call.err.text, "in place of a kernel") != NULL);
+    CHECK(online_run(ctx, given, &c, &call, false) == KC_ERR_ARG);
+    CHECK(online_run(ctx, given, &c, &part, true) == KC_ERR_SHAPE);
+    CHECK(strstr(part.err.text, "20 samples, the learner takes 30") != NULL);
+    /* Columns of a matrix are numbered by its own samples. */
+    CHECK(online_run(ctx, given, &c, &late, true) == KC_ERR_ARG);
+    CHECK(strstr(late.err.text, "first is 30") != NULL);
+    CHECK(online_info(given).n_seen == 0 && o.n_values == 0);
+    kc_online_free(ctx, given);
+    kc_online_free(ctx, plain);
+    online_case_free(&c);
+}
+
 /* Stops at the n-th question. */
 static int stop_later(void *data, const kc_progress *progress)
 {
@@ -316,6 +459,10 @@ int main(void)
     RUN(caches_and_threads_of_any_size_give_the_same_bits);
     RUN(a_cache_without_room_for_two_rows_is_refused);
     RUN(a_given_matrix_leads_to_the_same_mistakes);
+    RUN(a_matrix_that_is_asked_for_gives_the_same_bits);
+    RUN(few_mistakes_ask_for_few_values);
+    RUN(a_function_that_fails_leaves_the_learner_as_it_was);
+    RUN(a_function_is_for_fits_of_all_samples_without_a_kernel);
     RUN(a_stopped_fit_leaves_the_learner_as_it_was);
     RUN(a_time_limit_leaves_what_was_learnt);
     RUN(the_bound_of_the_theorem_holds);

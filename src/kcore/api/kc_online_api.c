@@ -86,15 +86,30 @@ static kc_status check_settings(const kc_online *online, const kc_perceptron_set
     return KC_OK;
 }
 
-static kc_status check_data(const kc_online *online, const kc_perceptron_data *data, kc_error *err)
+static kc_status check_function(const kc_online *online, const kc_perceptron_data *data,
+                                kc_error *err)
 {
+    if (online->set.kernel != NULL || data->x != NULL)
+        return kc_fail(err, KC_ERR_ARG, "data.kernel_fn stands in place of a kernel and of data.x");
+    if (data->n_samples < 1 || data->n_samples > INT32_MAX)
+        return kc_fail(err, KC_ERR_SHAPE, "data.n_samples is %lld, must be 1 to %d",
+                       (long long)data->n_samples, (int)INT32_MAX);
+    return KC_OK;
+}
+
+static kc_status check_data(const kc_online *online, const kc_lesson *lesson, kc_error *err)
+{
+    const kc_perceptron_data *data = lesson->data;
+
     KC_TRY(check_size(data->struct_size, sizeof *data, "data", err));
-    if (data->x == NULL || data->classes == NULL)
+    if (data->kernel_fn != NULL)
+        KC_TRY(check_function(online, data, err));
+    if ((data->x == NULL && data->kernel_fn == NULL) || data->classes == NULL)
         return kc_fail(err, KC_ERR_ARG, "x or classes is NULL");
     if (data->n_classes != online->n_classes)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, the learner has %d", data->n_classes,
                        online->n_classes);
-    for (int64_t i = 0; i < data->x->n_rows; i++) {
+    for (size_t i = 0; i < kc_lesson_samples(lesson); i++) {
         if (data->classes[i] < 0 || data->classes[i] >= data->n_classes)
             return kc_fail(err, KC_ERR_ARG, "classes[%lld] is %d, must be 0 to %d", (long long)i,
                            data->classes[i], data->n_classes - 1);
@@ -115,7 +130,7 @@ static kc_status check_lesson(const kc_online *online, const kc_lesson *lesson,
     if (online == NULL || settings == NULL || lesson->data == NULL || report == NULL)
         return kc_fail(err, KC_ERR_ARG, "online, settings, data or report is NULL");
     KC_TRY(check_settings(online, settings, err));
-    KC_TRY(check_data(online, lesson->data, err));
+    KC_TRY(check_data(online, lesson, err));
     KC_TRY(check_size(report->struct_size, sizeof *report, "report", err));
     if (report->mistakes == NULL || report->criterion == NULL)
         return kc_fail(err, KC_ERR_ARG, "report: an array is NULL");

@@ -8,7 +8,7 @@ static int64_t *find_samples(kc_call *call, const kc_asked *asked, const int32_t
     int64_t *samples = kc_call_take(call, n, sizeof *samples);
 
     for (size_t k = 0; samples != NULL && k < n; k++)
-        samples[k] = asked->order[places[k]];
+        samples[k] = asked->order != NULL ? asked->order[places[k]] : places[k];
     return samples;
 }
 
@@ -33,8 +33,8 @@ static kc_status ask(kc_call *call, const kc_asked *asked, const int32_t *rows, 
     assert(pthread_equal(call->caller, pthread_self()));
     if (row_samples == NULL || col_samples == NULL)
         return kc_fail_nomem(call->err);
-    if (asked->data->kernel_fn(asked->data->kernel_data, row_samples, (int64_t)n_rows, col_samples,
-                               (int64_t)n_cols, out) != 0)
+    if (asked->fn(asked->data, row_samples, (int64_t)n_rows, col_samples, (int64_t)n_cols, out) !=
+        0)
         return kc_fail(call->err, KC_ERR_CALLBACK,
                        "the kernel function failed for a block of %zu x %zu samples", n_rows,
                        n_cols);

@@ -3,11 +3,12 @@
 #ifndef KC_ASKED_H
 #define KC_ASKED_H
 
-#include "task/kc_samples.h"
+#include "base/kc_call.h"
 
 typedef struct kc_asked {
-    const kc_svm_data *data; /* kernel_fn and its data */
-    const int32_t *order;    /* sample of each place */
+    kc_kernel_fn *fn;
+    void *data;           /* its first argument */
+    const int32_t *order; /* sample of each place; NULL: they are the same */
 } kc_asked;
 
 /* A kc_ask_fn; data is a kc_asked. */

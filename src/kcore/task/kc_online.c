@@ -128,12 +128,18 @@ kc_status kc_online_make_room(kc_context *ctx, kc_online *online, size_t n_point
                : KC_OK;
 }
 
-kc_status kc_online_check(const kc_online *online, const kc_points *x, kc_error *err)
+kc_status kc_online_check(const kc_online *online, const kc_perceptron_data *data, kc_error *err)
 {
     const kc_active *set = &online->set;
+    const kc_points *x = data->x;
 
     if (online->is_learning)
         return kc_fail(err, KC_ERR_ARG, "the learner is learning: a callback can only read it");
+    if (data->kernel_fn != NULL && (size_t)data->n_samples != set->n_cols)
+        return kc_fail(err, KC_ERR_SHAPE, "there are %lld samples, the learner takes %zu",
+                       (long long)data->n_samples, set->n_cols);
+    if (data->kernel_fn != NULL)
+        return KC_OK;
     KC_TRY(kc_points_check(x, err));
     if (set->kernel != NULL)
         KC_TRY(kc_kernel_check(set->kernel, x, x, err));

@@ -57,8 +57,15 @@ typedef struct kc_lesson {
     size_t cache_bytes; /* fit only */
 } kc_lesson;
 
+KC_INLINE size_t kc_lesson_samples(const kc_lesson *lesson)
+{
+    const kc_perceptron_data *data = lesson->data;
+
+    return (size_t)(data->kernel_fn != NULL ? data->n_samples : data->x->n_rows);
+}
+
 /* Whether the learner can learn from these samples now. */
-kc_status kc_online_check(const kc_online *online, const kc_points *x, kc_error *err);
+kc_status kc_online_check(const kc_online *online, const kc_perceptron_data *data, kc_error *err);
 
 kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *lesson,
                           kc_online_report *report);

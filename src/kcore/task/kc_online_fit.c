@@ -8,9 +8,13 @@
 
 #include "data/kc_points.h"
 #include "solver/kc_kernel_perceptron.h"
+#include "task/kc_asked.h"
 #include "task/kc_cache.h"
 #include "task/kc_matrix.h"
 #include "task/kc_online.h"
+
+/* Values of one answer at the most: 4 MB of them, during which the call cannot be stopped. */
+#define ANSWER_VALUES ((size_t)1 << 19)
 
 typedef struct fit {
     kc_call *call;
@@ -21,6 +25,8 @@ typedef struct fit {
     int64_t first;
     kc_packed x;
     kc_matrix matrix; /* without a kernel */
+    kc_asked asked;   /* ... where there is a function to ask */
+    size_t n_started; /* samples whose values at the start are known */
     kc_store *store;
     int32_t *place_of;            /* n: where a sample is in the set, -1: nowhere */
     double *values, *coef, *late; /* n_outputs x n */
@@ -39,7 +45,46 @@ static void copy_start(void *data, size_t row, const double *values)
     const fit *f = data;
 
     for (size_t o = 0; o < f->n_outputs; o++)
-        f->values[o * f->n + row] = values[o] - f->online->set.intercepts[o];
+        f->values[o * f->n + f->n_started + row] = values[o] - f->online->set.intercepts[o];
+}
+
+/* As from a matrix, whose columns of the points are asked for some rows at a time. */
+static kc_status ask_start(fit *f, kc_expansion *expansion)
+{
+    kc_call *call = f->call;
+    const size_t n_points = expansion->n;
+    const size_t most = kc_min(kc_max(ANSWER_VALUES / n_points, 1), f->n);
+    int32_t *places = kc_call_take(call, kc_max(f->n, n_points), sizeof *places);
+    double *block = kc_call_take(call, most, n_points * sizeof *block);
+    const int32_t *columns = expansion->columns;
+
+    if (places == NULL || block == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < kc_max(f->n, n_points); i++)
+        places[i] = (int32_t)i;
+    expansion->n_cols = n_points; /* of a block */
+    expansion->columns = places;
+    for (; f->n_started < f->n; f->n_started += most) {
+        const size_t n_rows = kc_min(most, f->n - f->n_started);
+        const kc_points values = {
+            .storage = KC_DENSE,
+            .dtype = KC_F64,
+            .n_rows = (int64_t)n_rows,
+            .n_cols = (int64_t)n_points,
+            .values = block,
+            .row_stride = (int64_t)(n_points * sizeof *block),
+            .col_stride = sizeof *block,
+        };
+        const kc_arena_point point = kc_arena_mark(call->arena);
+
+        if (kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+        KC_TRY(kc_asked_values(&f->asked, call, places + f->n_started, n_rows, columns, n_points,
+                               block));
+        KC_TRY(kc_expansion_evaluate(call, expansion, &values, copy_start, f));
+        kc_arena_release(call->arena, point);
+    }
+    return KC_OK;
 }
 
 static kc_status find_start(fit *f)
@@ -69,7 +114,9 @@ static kc_status find_start(fit *f)
     if (set->n == 0)
         return KC_OK;
     KC_TRY(kc_active_expansion(f->call, set, false, &expansion));
-    return kc_expansion_evaluate(f->call, &expansion, f->lesson->data->x, copy_start, f);
+    return f->asked.fn != NULL
+               ? ask_start(f, &expansion)
+               : kc_expansion_evaluate(f->call, &expansion, f->lesson->data->x, copy_start, f);
 }
 
 static kc_status take_arrays(fit *f)
@@ -123,9 +170,18 @@ static kc_status open_store(fit *f)
     const kc_active *set = &f->online->set;
     kc_store_config config = {.kernel = set->kernel, .points = &f->x};
 
-    if (set->kernel == NULL)
+    if (f->asked.fn != NULL) {
+        config = (kc_store_config){
+            .ask = kc_asked_values,
+            .ask_data = &f->asked,
+            .n_asked = f->n,
+            .asked_dtype = set->dtype,
+        };
+    } else if (set->kernel == NULL) {
         return open_matrix(f);
-    KC_TRY(kc_packed_create(f->call, f->lesson->data->x, set->dtype, &f->x));
+    } else {
+        KC_TRY(kc_packed_create(f->call, f->lesson->data->x, set->dtype, &f->x));
+    }
     config.cache_bytes = kc_cache_bytes(f->call, f->lesson->cache_bytes, f->n, set->dtype);
     return kc_store_create(f->call, &config, &f->store);
 }
@@ -360,11 +416,16 @@ kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *les
         .first = lesson->first >= 0 ? lesson->first : online->n_seen,
         .x = {.dtype = online->set.dtype},
         .matrix = {.dtype = online->set.dtype},
+        .asked = {.fn = lesson->data->kernel_fn, .data = lesson->data->kernel_data},
     };
     kc_status status;
 
-    KC_TRY(kc_online_check(online, lesson->data->x, call->err));
-    f.n = (size_t)lesson->data->x->n_rows;
+    KC_TRY(kc_online_check(online, lesson->data, call->err));
+    if (online->set.kernel == NULL && f.first > 0)
+        return kc_fail(call->err, KC_ERR_ARG,
+                       "first is %lld: kernel values are those of the samples from 0 on",
+                       (long long)f.first);
+    f.n = kc_lesson_samples(lesson);
     online->is_learning = true;
     status = run(&f);
     if (status == KC_ERR_TIME) { /* before there was anything to learn from */

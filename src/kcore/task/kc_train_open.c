@@ -155,7 +155,8 @@ kc_status kc_training_open(kc_call *call, kc_training *t)
     t->n_problems = kc_problem_count(t->settings->multiclass, t->samples.n_classes);
     t->n_coef_rows = kc_coef_rows(t->settings->multiclass, t->samples.n_classes);
     KC_TRY(check_start(t, call->err));
-    t->asked = (kc_asked){.data = t->data, .order = t->samples.order};
+    t->asked = (kc_asked){
+        .fn = t->data->kernel_fn, .data = t->data->kernel_data, .order = t->samples.order};
     if (!kc_training_is_asked(t))
         KC_TRY(t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t));
     t->coef = kc_call_take(call, t->n_coef_rows, t->samples.n * sizeof *t->coef);

@@ -280,7 +280,7 @@ KC_API const kc_setting *kc_setting_at(int32_t index);
 
 /* A kernel that the caller computes: out[i * n_cols + j] = K(x_a, x_b) of the samples a = rows[i]
  * and b = cols[j].  A value must depend on its two samples alone, and K(x_a, x_b) = K(x_b, x_a).
- * Called on the thread of kc_svm_fit alone; non-zero ends the fit with KC_ERR_CALLBACK. */
+ * Called on the thread of the call alone; non-zero ends the fit with KC_ERR_CALLBACK. */
 typedef int kc_kernel_fn(void *data, const int64_t *rows, int64_t n_rows, const int64_t *cols,
                          int64_t n_cols, double *out);
 

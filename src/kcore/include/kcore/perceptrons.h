@@ -35,7 +35,11 @@ typedef struct kc_perceptron_data {
     const kc_points *x;
     const int32_t *classes; /* n entries in 0 .. n_classes - 1 */
     int32_t n_classes;
-    const double *weights; /* n entries >= 0 that multiply eta; NULL: all 1 */
+    const double *weights;   /* n entries >= 0 that multiply eta; NULL: all 1 */
+    kc_kernel_fn *kernel_fn; /* kc_online_fit of a learner without a kernel: in place of x, asked
+                                for values when they are needed; NULL: none */
+    void *kernel_data;       /* its first argument */
+    int64_t n_samples;       /* n, with kernel_fn; else not read */
 } kc_perceptron_data;
 
 /* One update, for a prediction by votes. */
@@ -135,9 +139,10 @@ typedef enum kc_reading {
 
 typedef struct kc_online_config {
     size_t struct_size;      /* sizeof(kc_online_config) */
-    const kc_kernel *kernel; /* copied; NULL: kernel matrices are given to kc_online_fit */
+    const kc_kernel *kernel; /* copied; NULL: kernel matrices are given to kc_online_fit,
+                                or functions */
     kc_dtype dtype;          /* of kernel values and of the points kept */
-    int64_t n_cols;          /* of the samples; without a kernel: of the kernel matrix */
+    int64_t n_cols;          /* of the samples; without a kernel: of the kernel matrix, n */
     int32_t is_sparse;       /* points of more than 128 columns are kept in CSR */
     int32_t n_classes;       /* at least 2 */
     int32_t is_direct;       /* more than two classes: as in kc_perceptron_settings */
@@ -200,7 +205,8 @@ KC_API KC_MUST_CHECK kc_status kc_online_learn(kc_context *ctx, const kc_run *ru
 /* Learns from samples that can be held all at once, in dual form: the value at every sample is
  * kept, and a mistake adds one row of the kernel matrix to them; rows are kept in cache_bytes, 0:
  * chosen from the memory available.  Either rule; no budget.  Numbers of samples as for
- * kc_online_learn. On failure the learner is as it was. */
+ * kc_online_learn; without a kernel, first is 0 (or -1, if nothing was learnt).  On failure the
+ * learner is as it was. */
 KC_API KC_MUST_CHECK kc_status kc_online_fit(kc_context *ctx, const kc_run *run, kc_online *online,
                                              const kc_perceptron_settings *settings,
                                              const kc_perceptron_data *data, int64_t first,
