@@ -17,7 +17,7 @@
 #define SIZE_PER_FREE 2.0
 #define SIZE_EXTRA 128
 #define LEAST_SIZE ((size_t)1024)
-#define LEAST_SHARE 6 /* ... but no more than n / 6 */
+#define LEAST_SHARE 12 /* ... but no more than n / 12 */
 #define MOST_SIZE ((size_t)2048)
 #define MOST_SIZE_LARGE ((size_t)3072)
 #define LARGE_POINTS ((size_t)50000)
