@@ -7,6 +7,7 @@ cdef class Listener:
     cdef object callback
     cdef object error
     cdef bint can_finish  # whether True is an answer
+    cdef bint has_finished  # and was one: what there is is being made whole
 
     def __cinit__(self, callback, bint can_finish=False):
         self.callback = callback
@@ -21,6 +22,8 @@ cdef int tell_progress(void *data, const kc_progress *p) noexcept with gil:
     cdef Listener listener = <Listener>data
     if PyErr_Occurred() != NULL or PyErr_CheckSignals() != 0:
         return KC_CANCEL
+    if listener.has_finished:
+        return KC_FINISH
     try:
         answer = listener.callback(
             p.phase.decode("ascii"), p.seconds, p.n_iter, p.objective, p.violation)
@@ -28,5 +31,6 @@ cdef int tell_progress(void *data, const kc_progress *p) noexcept with gil:
         listener.error = error
         return KC_CANCEL
     if listener.can_finish and isinstance(answer, (bool, np.bool_)) and answer:
+        listener.has_finished = True
         return KC_FINISH
     return KC_GO_ON

@@ -254,6 +254,39 @@ static void a_stopped_block_leaves_the_solution_before_it(void)
     ref_free(&p);
 }
 
+static int finish_now(void *data, const kc_progress *progress)
+{
+    if (isnan(progress->objective)) /* no step yet */
+        return KC_GO_ON;
+    *(double *)data = progress->objective;
+    return KC_FINISH;
+}
+
+static void told_to_finish_it_keeps_the_block_it_is_in(void)
+{
+    kc_rng rng = kc_rng_seed(17);
+    ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 1500, 1e6, false);
+    kc_dual dual = ref_dual(&p, 1e-12);
+    double heard = 0;
+    kc_run run = {.struct_size = sizeof run, .on_progress = finish_now, .progress_data = &heard};
+    kc_solution s = {.beta = malloc(p.n * sizeof(double)), .grad = malloc(p.n * sizeof(double))};
+    kc_store *store = NULL;
+    kc_call call;
+
+    dual.method = KC_METHOD_BLOCK;
+    REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
+    REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
+    CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
+    CHECK(s.stop == KC_STOP_TIME && s.n_outer > 0);
+    CHECK(heard < 0 && s.dual >= -heard * (1 - 1e-9));
+    CHECK(ref_check(&p, &s).off_grad < 1e-12 * (1 + ref_check(&p, &s).beta_weight));
+    kc_store_free(ctx, store);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    free(s.beta);
+    free(s.grad);
+    ref_free(&p);
+}
+
 static void a_time_limit_ends_the_fit(void)
 {
     kc_rng rng = kc_rng_seed(15);
@@ -328,6 +361,7 @@ int main(void)
     RUN(values_of_any_size_are_solved_or_end);
     RUN(max_iter_is_kept_to_the_step);
     RUN(a_stopped_block_leaves_the_solution_before_it);
+    RUN(told_to_finish_it_keeps_the_block_it_is_in);
     RUN(a_time_limit_ends_the_fit);
     RUN(hard_margins_are_found_or_refused);
     kc_context_free(ctx);

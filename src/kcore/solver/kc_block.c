@@ -1,7 +1,8 @@
 /* Block steps.  See kc_block.h.
  *
- * The solution is whole between two outer steps: an outer step that is stopped half-way leaves the
- * one before it. */
+ * The solution is whole between two outer steps: one that is cancelled half-way leaves what was
+ * before it.  One that runs out of time is still brought to its end, so that what its block found
+ * is not lost: that costs one visit of the rows that moved. */
 #include "solver/kc_block.h"
 
 #include <math.h>
@@ -281,8 +282,15 @@ static kc_status apply_block(solver *s)
         s->moved_delta[moved.n] = delta;
         s->moved_keep[moved.n++] = (uint8_t)find_keep(pairs, k);
     }
+    kc_status status =
+        kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+    if (status == KC_ERR_TIME) { /* once more, now that there is time for nothing else */
+        kc_call_extend(s->call);
+        status = kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+        kc_call_expire(s->call);
+    }
     s->n_visits += (int64_t)moved.n;
-    return kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+    return status;
 }
 
 /* Takes over what the block found, now that its gradient is known. */
