@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dual_case.h"
+#include "fault.h"
 #include "kc_test.h"
 #include "solver/kc_idle.h"
 #include "solver/kc_shrink.h"
@@ -181,6 +182,25 @@ static void a_fit_that_is_stopped_keeps_what_it_has_and_its_gradient(void)
     ref_free(&p);
 }
 
+/* Below what rounding allows, the points that are left stall long before all do. */
+static void a_part_that_stalls_does_not_end_the_fit(void)
+{
+    static const uint64_t seeds[] = {33, 37, 47};
+
+    for (int k = 0; k < 3; k++) {
+        kc_rng rng = kc_rng_seed(seeds[k]);
+        ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, 100, 1e4, false);
+        kc_dual dual = ref_dual(&p, 1e-12);
+        dual.method = KC_METHOD_PAIRS;
+        dual.is_shrinking = true;
+        result r = solve_given(ctx, &p, dual, KC_F64);
+        CHECK(r.solution.stop == KC_STOP_STALLED || r.solution.stop == KC_STOP_CONVERGED);
+        CHECK(r.solution.violation < 1e-5);
+        drop(&r);
+        ref_free(&p);
+    }
+}
+
 static void max_iter_is_kept_to_the_step(void)
 {
     kc_rng rng = kc_rng_seed(32);
@@ -198,6 +218,36 @@ static void max_iter_is_kept_to_the_step(void)
         drop(&r);
     }
     ref_free(&p);
+}
+
+static void refused_memory_is_an_error_and_leaves_nothing_behind(void)
+{
+    sample classes = make_sample(300, 2, false, 1000);
+    const setting set = {.n_threads = 1,
+                         .n_cached_rows = 40,
+                         .dtype = KC_F64,
+                         .method = KC_METHOD_PAIRS,
+                         .is_shrinking = true};
+    bool has_failed = true;
+
+    for (size_t n = 1; has_failed; n++) {
+        kc_store_counters count;
+        kc_context *in = NULL;
+        kc_fault fault;
+        kc_fault_init(&fault);
+        const kc_context_config config = {
+            .struct_size = sizeof config, .allocator = &fault.allocator, .n_threads = 1};
+        REQUIRE(kc_context_create(&config, &in, NULL) == KC_OK);
+        kc_fault_arm(&fault, n, KC_FAULT_ONCE);
+        result r = solve_computed(in, &classes, &set, &count);
+        has_failed = kc_fault_disarm(&fault);
+        CHECK(r.status == KC_OK || (has_failed && r.status == KC_ERR_NOMEM));
+        CHECK(has_failed || n > 30); /* stores of parts, and of their parts */
+        drop(&r);
+        kc_context_free(in);
+        CHECK(kc_fault_is_clean(&fault));
+    }
+    free_sample(&classes);
 }
 
 static void it_does_not_suit_infinite_boxes(void)
@@ -226,7 +276,9 @@ int main(void)
     RUN(less_is_done_where_points_are_idle);
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(a_fit_that_is_stopped_keeps_what_it_has_and_its_gradient);
+    RUN(a_part_that_stalls_does_not_end_the_fit);
     RUN(max_iter_is_kept_to_the_step);
+    RUN(refused_memory_is_an_error_and_leaves_nothing_behind);
     RUN(it_does_not_suit_infinite_boxes);
     kc_context_free(ctx);
     return kc_test_end();

@@ -11,7 +11,8 @@
 #include "solver/kc_pairs.h"
 #include "solver/kc_smo.h"
 
-/* After so many rounds, all points take part: those left out keep coming back. */
+/* After so many rounds, or where a part has stalled, all points take part to the end: those left
+ * out keep coming back, and whether all have stalled only all can say. */
 #define MOST_ROUNDS 6
 
 /* The problem of the points that are not idle. */
@@ -186,6 +187,10 @@ static kc_status run(shrinking *s)
         if (round < MOST_ROUNDS && kc_idle_is_narrow(&idle, s->dual->n_points)) {
             KC_TRY(solve_part(s, idle.n_active));
             is_narrow = s->whole->stop == KC_STOP_CONVERGED;
+            if (s->whole->stop == KC_STOP_STALLED) { /* who was left out may have far to go */
+                is_narrow = true;
+                round = MOST_ROUNDS;
+            }
         } else {
             KC_TRY(kc_smo_solve(s->call, s->store, s->dual, s->whole,
                                 round < MOST_ROUNDS ? &is_narrow : NULL));
