@@ -1,5 +1,6 @@
 /* The store of kernel rows: right values whatever is kept, a budget that is kept to the byte, and
  * rows that are there only once they are computed. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,6 +366,47 @@ static void a_part_is_a_store_of_its_points(void)
 }
 
 /* Everything as if the values were computed here. */
+static void *use_shared(void *data)
+{
+    world *w = data;
+    const int32_t chosen[] = {650, 3, 77, 400, 2};
+    double values[25];
+    kc_call call;
+
+    for (int round = 0; round < 20; round++) {
+        kc_store *part = NULL;
+        if (kc_call_begin(&call, w->ctx, NULL, "rows", NULL) != KC_OK)
+            break;
+        kc_store_set_aside(w->ctx, w->store, 3 * w->row_bytes);
+        CHECK(kc_store_part_create(&call, w->store, chosen, 5, &part) == KC_OK);
+        CHECK(kc_store_gather(&call, part, chosen + 4, 1, chosen + 4, 1, values, 5) == KC_OK);
+        kc_store_part_free(w->ctx, w->store, part);
+        kc_store_set_aside(w->ctx, w->store, 0);
+        CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    }
+    return NULL;
+}
+
+/* What the threads write to is atomic, or not the store: the thread sanitizer sees to that. */
+static void parts_of_a_shared_store_are_made_on_several_threads(void)
+{
+    for (int is_whole = 0; is_whole < 2; is_whole++) {
+        pthread_t other;
+        world w;
+        node = (kc_kernel_node){.op = is_whole ? KC_RBF : KC_LINEAR, .gamma = 0.2};
+        REQUIRE(open_world(&w, NULL, NULL, KC_F64) && open_store(&w, N) == KC_OK);
+        if (is_whole)
+            CHECK(kc_store_complete(&w.call, w.store) == KC_OK);
+        REQUIRE(kc_store_is_shared(w.store, N / 2, 2));
+        const int64_t before = kc_store_count(w.store).values_computed;
+        REQUIRE(pthread_create(&other, NULL, use_shared, &w) == 0);
+        use_shared(&w);
+        CHECK(pthread_join(other, NULL) == 0);
+        CHECK(kc_store_count(w.store).values_computed == before + (is_whole ? 0 : 2 * 20));
+        close_world(&w);
+    }
+}
+
 static void rows_may_be_asked_for(void)
 {
     is_asking = true;
@@ -507,6 +549,7 @@ int main(void)
     RUN(a_completed_store_reads_what_it_computed);
     RUN(what_is_set_aside_is_not_for_rows);
     RUN(a_part_is_a_store_of_its_points);
+    RUN(parts_of_a_shared_store_are_made_on_several_threads);
     RUN(rows_may_be_asked_for);
     RUN(a_row_is_there_only_once_it_is_computed);
     RUN(a_row_that_nobody_answers_for_is_not_there);

@@ -37,7 +37,8 @@ void kc_store_clear(kc_context *ctx, kc_store *store)
 
 void kc_store_set_aside(kc_context *ctx, kc_store *store, size_t n_bytes)
 {
-    if (store->lru == NULL || store->whole != NULL)
+    /* Rows of a linear kernel are added up without being kept, and others may use the store. */
+    if (store->lru == NULL || store->whole != NULL || kc_store_is_linear(store))
         return;
     size_t allowed = store->counters.bytes_allowed;
     size_t left = n_bytes < allowed ? (allowed - n_bytes) / store->row_bytes : 0;
@@ -263,13 +264,16 @@ kc_status kc_store_part_create(kc_call *call, kc_store *whole, const int32_t *po
 
 void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part)
 {
-    if (part != NULL && part->lru != NULL) { /* else nothing was counted, and others may read it */
+    if (part == NULL)
+        return;
+    /* Others may use the whole where it is shared: parts have their matrix then, and no rows. */
+    if (part->counters.rows_computed > 0) {
         whole->counters.rows_computed += part->counters.rows_computed;
         whole->counters.rows_hit += part->counters.rows_hit;
         whole->counters.rows_evicted += part->counters.rows_evicted;
-        whole->values_computed += part->values_computed;
-        whole->nanoseconds += part->nanoseconds;
     }
+    whole->values_computed += part->values_computed;
+    whole->nanoseconds += part->nanoseconds;
     kc_store_free(ctx, part);
 }
 
