@@ -185,20 +185,17 @@ static void a_fit_that_is_stopped_keeps_what_it_has_and_its_gradient(void)
 /* Below what rounding allows, the points that are left stall long before all do. */
 static void a_part_that_stalls_does_not_end_the_fit(void)
 {
-    static const uint64_t seeds[] = {33, 37, 47};
+    kc_rng rng = kc_rng_seed(33);
+    ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, 100, 1e4, false);
+    kc_dual dual = ref_dual(&p, 1e-12);
 
-    for (int k = 0; k < 3; k++) {
-        kc_rng rng = kc_rng_seed(seeds[k]);
-        ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, 100, 1e4, false);
-        kc_dual dual = ref_dual(&p, 1e-12);
-        dual.method = KC_METHOD_PAIRS;
-        dual.is_shrinking = true;
-        result r = solve_given(ctx, &p, dual, KC_F64);
-        CHECK(r.solution.stop == KC_STOP_STALLED || r.solution.stop == KC_STOP_CONVERGED);
-        CHECK(r.solution.violation < 1e-5);
-        drop(&r);
-        ref_free(&p);
-    }
+    dual.method = KC_METHOD_PAIRS;
+    dual.is_shrinking = true;
+    result r = solve_given(ctx, &p, dual, KC_F64);
+    CHECK(r.solution.stop == KC_STOP_STALLED || r.solution.stop == KC_STOP_CONVERGED);
+    CHECK(r.solution.violation < 1e-5);
+    drop(&r);
+    ref_free(&p);
 }
 
 static void max_iter_is_kept_to_the_step(void)
@@ -222,7 +219,7 @@ static void max_iter_is_kept_to_the_step(void)
 
 static void refused_memory_is_an_error_and_leaves_nothing_behind(void)
 {
-    sample classes = make_sample(300, 2, false, 1000);
+    sample classes = make_sample(150, 2, false, 100);
     const setting set = {.n_threads = 1,
                          .n_cached_rows = 40,
                          .dtype = KC_F64,
