@@ -133,11 +133,12 @@ static header *find_shelved(kc_context *ctx, size_t n_bytes)
     return NULL;
 }
 
-bool kc_alloc_trim(kc_context *ctx)
+/* Gives back shelved blocks until at most so many bytes are left there. */
+static bool trim_to(kc_context *ctx, size_t most)
 {
     bool was_any = false;
 
-    for (size_t i = 0; i < KC_SHELF_PLACES; i++) {
+    for (size_t i = 0; i < KC_SHELF_PLACES && atomic_load(&ctx->shelf_bytes) > most; i++) {
         header *block = unshelve(ctx, i);
 
         if (block != NULL)
@@ -145,6 +146,11 @@ bool kc_alloc_trim(kc_context *ctx)
         was_any |= block != NULL;
     }
     return was_any;
+}
+
+bool kc_alloc_trim(kc_context *ctx)
+{
+    return trim_to(ctx, 0);
 }
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
@@ -183,8 +189,11 @@ void *kc_alloc(kc_context *ctx, size_t count, size_t size)
         return NULL;
     n_bytes += sizeof(header);
     header *block = take_shelved(ctx, n_bytes);
-    if (block == NULL)
+    if (block == NULL) {
+        if (n_bytes >= HUGE_BLOCK) /* what grows would leave its smaller selves there */
+            trim_to(ctx, n_bytes < SHELF_BYTES ? SHELF_BYTES - n_bytes : 0);
         block = take_block(ctx, n_bytes);
+    }
     if (block == NULL && kc_context_drop_spare(ctx))
         block = take_block(ctx, n_bytes);
     return block != NULL ? block + 1 : NULL;
