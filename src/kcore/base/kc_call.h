@@ -69,8 +69,8 @@ kc_status kc_call_poll(kc_call *call);
 /* Stops the call from within, on the caller's thread; `by` is named in the error text. */
 kc_status kc_call_stop(kc_call *call, kc_status status, const char *by);
 
-/* After KC_ERR_TIME: what makes a result whole may still be done, and only a cancel stops it (not in
- * a branch, which does not hear of it then).  Then kc_call_expire: the time is over again, if it
+/* After KC_ERR_TIME: what makes a result whole may still be done, and only a cancel stops it (not
+ * in a branch, which does not hear of it then).  Then kc_call_expire: the time is over again, if it
  * was. */
 void kc_call_extend(kc_call *call);
 void kc_call_expire(kc_call *call);
