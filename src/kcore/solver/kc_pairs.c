@@ -7,7 +7,7 @@
 /* Between two polls, loops run over about this many entries: one or two milliseconds. */
 #define POLL_ENTRIES ((size_t)1 << 21)
 
-/* A step that ends at no bound goes beyond the minimum of its line, as in successive
+/* A step goes beyond the minimum of its line, as far as bounds and kinks let it, as in successive
  * over-relaxation: the more the two rows have in common, the more steps would undo each other.  It
  * is longer by OVER_PER_SHARE K_ij / mean(K_ii, K_jj) of the most.  Below twice the length to the
  * minimum every step gains. */
