@@ -13,6 +13,7 @@ methods. Input is checked here in both cases, in microseconds for plain arrays.
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 import warnings
 from collections.abc import Callable
@@ -175,6 +176,7 @@ class Estimator(BaseEstimator):
     """Base of all learners."""
 
     _fitted: Any  # there after fit
+    time_limit: float | None  # of those that take long
 
     # ---- Parameters
 
@@ -226,6 +228,15 @@ class Estimator(BaseEstimator):
         except (KeyError, TypeError):
             words = ", ".join(map(repr, choices))
             raise ValueError(f"{name} must be one of {words}, got {value!r}") from None
+
+    def _limit(self) -> float:
+        """Return the time limit in seconds; 0 for none."""
+        if self.time_limit is None:
+            return 0.0
+        limit = self._real("time_limit")
+        if not limit > 0:
+            raise ValueError(f"time_limit must be positive or None, got {limit!r}")
+        return limit if limit < math.inf else 0.0
 
     # ---- Fitted state
 

@@ -1,17 +1,17 @@
-"""Learners with a kernel: what the parameters kernel, degree, gamma and coef0 stand for."""
+"""Learners with a kernel: what kernel, degree, gamma and coef0 stand for, and the points kept."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._base import Estimator, check_finite
+from kcore._base import Estimator, Fitted, check_finite, fitted
 from kcore._validate import CSR, Points
 from kcore.kernels import MAX_DEGREE, Kernel
 
@@ -28,6 +28,39 @@ _KERNELS = {
 _LINEAR_NODES: Nodes = [(_core.LINEAR, 0, 0.0, 0.0)]
 
 
+class Expansion(Fitted):
+    """What the fit of a learner with a kernel leaves behind: a function of the points kept.
+
+    Attributes
+    ----------
+    vectors : Points or None
+        The points, where a Python function is the kernel: it computes with them.
+    sparse_type : type or None
+        SciPy's class for the points, where X was sparse.
+    """
+
+    vectors: Points | None
+    sparse_type: Any
+
+    def _holder(self) -> _core.Model | _core.OnlineLearner:
+        """Return what keeps the points in the core."""
+        raise NotImplementedError
+
+    def support_vectors(self) -> Points | None:
+        """Return the points kept in the type of the kernel values; None where there are none."""
+        holder = self._holder()
+        info = holder.describe()
+        if info["is_given"]:
+            return self.vectors
+        dtype = np.float32 if info["dtype"] == 1 else np.float64
+        found = holder.vectors()
+        if isinstance(found, tuple):
+            data, indices, indptr = found
+            shape = (len(indptr) - 1, info["n_cols"])
+            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
+        return cast("Points", found.astype(dtype, copy=False))
+
+
 class KernelEstimator(Estimator):
     """Base of learners with a kernel."""
 
@@ -35,6 +68,7 @@ class KernelEstimator(Estimator):
     degree: int
     gamma: float | str
     coef0: float
+    cache_size: float | str
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -102,6 +136,26 @@ class KernelEstimator(Estimator):
             return float(gamma)
         raise ValueError(f"gamma must be 'scale', 'auto' or a finite number >= 0, got {gamma!r}")
 
+    def _cache_bytes(self) -> int:
+        size = self.cache_size
+        if isinstance(size, str):
+            if size == "auto":
+                return 0
+        elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
+            return max(1, int(float(size) * 2**20))
+        raise ValueError(
+            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
+        )
+
+    @fitted
+    def support_vectors_(self) -> Any:
+        """The points kept; an empty array where kernel values were given."""
+        state: Expansion = self._fitted
+        vectors = state.support_vectors()
+        if vectors is None:
+            return np.empty((0, 0))
+        return as_user_sees(vectors, state.sparse_type)
+
 
 def _check_square(points: Points) -> None:
     if isinstance(points, CSR):
@@ -126,13 +180,26 @@ def _scale_gamma(points: Points, weights: NDArray[np.float64] | None) -> float:
     return 1.0  # constant samples; or such as the core will refuse by row and column
 
 
-def as_user_sees(points: Points) -> Any:
-    """Return points as users know them: an array, or a CSR array of SciPy."""
-    if isinstance(points, CSR):
+def as_user_sees(points: Points, sparse_type: Any = None) -> Any:
+    """Return points as users know them: an array, or a CSR array of SciPy.
+
+    With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
+    few zeros as dense ones.
+    """
+    if not isinstance(points, CSR):
+        return points if sparse_type is None else sparse_type(points)
+    if sparse_type is None:
         from scipy.sparse import csr_array
 
-        return csr_array((points.data, points.indices, points.indptr), shape=points.shape)
-    return points
+        sparse_type = csr_array
+    return sparse_type((points.data, points.indices, points.indptr), shape=points.shape)
+
+
+def array_type(X: Any) -> Any:
+    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
+    import scipy.sparse as sp
+
+    return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
 
 
 def _ask_kernel(kernel: Callable[[Any, Any], Any], x: Any, z: Any) -> NDArray[np.float64]:

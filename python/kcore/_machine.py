@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._base import Fitted
-from kcore._kernelized import Nodes
+from kcore._kernelized import Expansion, Nodes
 from kcore._report import FitReport, make_report
-from kcore._validate import CSR, Points
+from kcore._validate import Points
 
 _Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
-class Machine(Fitted):
+class Machine(Expansion):
     """A compiled model with what it takes to use, describe and pickle it."""
 
     def __init__(
@@ -34,9 +33,9 @@ class Machine(Fitted):
         self.nodes = nodes  # of the kernel; None where kernel values were given
         self.classes = classes
         self.report_parts = report  # what the core filled in, and the tolerance
-        self.vectors = vectors  # of a Python function as a kernel: it computes with them
+        self.vectors = vectors
         self.is_plain = names is None and vectors is None  # prediction needs no Python
-        self.sparse_type: Any = None  # of X, where it was sparse
+        self.sparse_type = None
 
     def report(self) -> FitReport:
         """Return the report on the fit."""
@@ -45,18 +44,8 @@ class Machine(Fitted):
         self.report_parts = (numbers, tol)
         return make_report(*numbers, tol, self.shape[0])
 
-    def support_vectors(self) -> Points | None:
-        """Return the support vectors in the type of the model; None where it has none."""
-        info = self.model.describe()
-        if info["is_given"]:
-            return self.vectors
-        dtype = np.float32 if info["dtype"] == 1 else np.float64
-        found = self.model.vectors()
-        if isinstance(found, tuple):
-            data, indices, indptr = found
-            shape = (info["n_support"], info["n_cols"])
-            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
-        return cast("Points", found.astype(dtype, copy=False))
+    def _holder(self) -> _core.Model:
+        return self.model
 
     def __reduce__(self) -> tuple[Any, ...]:
         self.report()  # makes numbers of what the core filled in
@@ -93,13 +82,6 @@ def _restore(
         machine = Machine(shape, names, model, nodes, classes, report)
     machine.sparse_type = sparse_type
     return machine
-
-
-def array_type(X: Any) -> Any:
-    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
-    import scipy.sparse as sp
-
-    return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
 
 
 # ---- Where to start

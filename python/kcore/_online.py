@@ -6,15 +6,22 @@ import copy
 import time
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core, exceptions
-from kcore._base import Fitted, feature_names
-from kcore._kernelized import AskedKernel, KernelEstimator, Nodes, as_user_sees, take_rows
+from kcore._base import feature_names
+from kcore._kernelized import (
+    AskedKernel,
+    Expansion,
+    KernelEstimator,
+    Nodes,
+    array_type,
+    as_user_sees,
+    take_rows,
+)
 from kcore._report import Progress
 from kcore._rules import RULES, RuleEstimator
 from kcore._validate import CSR, Points
@@ -67,7 +74,7 @@ class CacheReport(NamedTuple):
         return cls(sum(computed), sum(hit), sum(evicted), told[-1].bytes_allowed, max(used))
 
 
-class Active(Fitted):
+class Active(Expansion):
     """A learner, its labels, and what its last call reported."""
 
     def __init__(
@@ -92,8 +99,8 @@ class Active(Fitted):
         self.stop: str | None = None  # what ended the last call before its time
         self.bound: float | None = None
         self.rows: CacheReport | None = None
-        self.vectors: Points | None = None  # of a Python function as a kernel
-        self.sparse_type: Any = None
+        self.vectors = None
+        self.sparse_type = None
 
     def __deepcopy__(self, memo: object) -> Self:
         twin = object.__new__(type(self))  # with a learner of its own, for it will learn
@@ -111,18 +118,8 @@ class Active(Fitted):
         self.stop = report["stop"]
         self.cache.clear()
 
-    def support_vectors(self) -> Points | None:
-        """Return the points kept in the learner's type; None where it has none."""
-        info = self.learner.describe()
-        if info["is_given"]:
-            return self.vectors
-        dtype = np.float32 if info["dtype"] == 1 else np.float64
-        found = self.learner.vectors()
-        if isinstance(found, tuple):
-            data, indices, indptr = found
-            shape = (info["n_points"], info["n_cols"])
-            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
-        return cast("Points", found.astype(dtype, copy=False))
+    def _holder(self) -> _core.OnlineLearner:
+        return self.learner
 
 
 class OnlineEstimator(KernelEstimator, RuleEstimator):
@@ -137,7 +134,6 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     strategy: str
     multi_class: str
     precision: str
-    cache_size: float | str
     callback: Callable[[Progress], object] | None
 
     def _begin(
@@ -169,9 +165,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         )
         state = Active(points.shape, feature_names(X), classes, learner, self._traits())
         if isinstance(points, CSR):
-            import scipy.sparse as sp
-
-            state.sparse_type = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+            state.sparse_type = array_type(X)
         return state, data
 
     def _go_on(
@@ -213,17 +207,6 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         values = points.data if isinstance(points, CSR) else points
         choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
         return self._choice("precision", choices)
-
-    def _cache_bytes(self) -> int:
-        size = self.cache_size
-        if isinstance(size, str):
-            if size == "auto":
-                return 0
-        elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
-            return max(1, int(float(size) * 2**20))
-        raise ValueError(
-            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
-        )
 
     def _make_passes(
         self,

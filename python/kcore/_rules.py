@@ -30,7 +30,6 @@ class RuleEstimator(Estimator):
     class_weight: dict[Any, float] | str | None
     max_iter: int
     random_state: Any
-    time_limit: float | None
 
     def _average(self) -> bool | str:
         choices: dict[Any, bool | str] = {False: False, True: True, "voted": "voted"}
@@ -59,15 +58,6 @@ class RuleEstimator(Estimator):
             k = int(is_valid.argmin())
             raise ValueError(f"eta({first + k}) is {steps[k]:g}, must be finite and > 0")
         return steps
-
-    def _limit(self) -> float:
-        """Return the time limit in seconds; 0 for none."""
-        if self.time_limit is None:
-            return 0.0
-        limit = self._real("time_limit")
-        if not limit > 0:
-            raise ValueError(f"time_limit must be positive or None, got {limit!r}")
-        return limit if limit < math.inf else 0.0
 
     def _seeds(self, n_problems: int) -> NDArray[np.uint64]:
         """Return the start of the generator of each problem; never all zeros."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
@@ -24,8 +23,15 @@ from kcore._base import (
     fitted,
     weights_by_class,
 )
-from kcore._kernelized import AskedKernel, KernelEstimator, in_columns, kernel_chunks, take_rows
-from kcore._machine import Machine, array_type, as_start, same_classes, spread
+from kcore._kernelized import (
+    AskedKernel,
+    KernelEstimator,
+    array_type,
+    in_columns,
+    kernel_chunks,
+    take_rows,
+)
+from kcore._machine import Machine, as_start, same_classes, spread
 from kcore._report import FitReport, Progress
 from kcore._validate import CSR, Points
 
@@ -60,12 +66,10 @@ class SVM(KernelEstimator):
 
     shrinking: bool
     tol: float
-    cache_size: float | str
     max_iter: int
     precision: str
     warm_start: bool
     n_jobs: int | None
-    time_limit: float | None
     callback: Callable[[Progress], Any] | None
 
     # ---- Fit
@@ -116,7 +120,7 @@ class SVM(KernelEstimator):
             self._start(init, n_samples, n_rows, classes),
             n_rows,
             self._n_threads(),
-            self._seconds(),
+            self._limit(),
             None if callback is None else lambda *values: callback(Progress(*values)),
         )
         vectors = None if ask is None else take_rows(points, model.support())
@@ -150,17 +154,6 @@ class SVM(KernelEstimator):
 
     # ---- Parameters of the core
 
-    def _cache_bytes(self) -> int:
-        size = self.cache_size
-        if isinstance(size, str):
-            if size == "auto":
-                return 0
-        elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
-            return max(1, int(float(size) * 2**20))
-        raise ValueError(
-            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
-        )
-
     def _most_steps(self) -> int:
         most = self._integer("max_iter")
         if most == -1:
@@ -168,14 +161,6 @@ class SVM(KernelEstimator):
         if not 0 < most < 2**63:
             raise ValueError(f"max_iter must be positive, or -1 for the default, got {most}")
         return most
-
-    def _seconds(self) -> float:
-        if self.time_limit is None:
-            return 0.0
-        seconds = self._real("time_limit")
-        if not seconds > 0:
-            raise ValueError(f"time_limit must be positive seconds or None, got {seconds!r}")
-        return seconds if seconds < math.inf else 0.0
 
     # ---- Start
 
@@ -262,20 +247,6 @@ class SVM(KernelEstimator):
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts of the decision functions."""
         return self._fitted.model.intercepts()
-
-    @fitted
-    def support_vectors_(self) -> Any:
-        """The support vectors; an empty array where kernel values were given."""
-        machine = self._fitted
-        vectors = machine.support_vectors()
-        if vectors is None:
-            return np.empty((0, 0))
-        if isinstance(vectors, CSR):
-            return machine.sparse_type(
-                (vectors.data, vectors.indices, vectors.indptr), shape=vectors.shape
-            )
-        # The core may keep samples with few zeros as dense ones.
-        return vectors if machine.sparse_type is None else machine.sparse_type(vectors)
 
     @fitted
     def coef_(self) -> NDArray[np.float64]:

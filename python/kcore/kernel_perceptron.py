@@ -20,7 +20,7 @@ from kcore._kernelized import KernelLike, as_user_sees, in_columns, kernel_chunk
 from kcore._online import READINGS, TRAITS, Active, CacheReport, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
-from kcore._validate import CSR, Points
+from kcore._validate import Points
 
 __all__ = ["CacheReport", "KernelPerceptron"]
 
@@ -368,22 +368,6 @@ default='rbf'
     def support_(self) -> NDArray[np.int64]:
         """Numbers of the samples kept; -1 for merged points."""
         return self._fitted.learner.ids()
-
-    @fitted
-    def support_vectors_(self) -> Any:
-        """The points kept; an empty array where kernel values were given."""
-        state = self._fitted
-        vectors = state.support_vectors()
-        if vectors is None:
-            return np.empty((0, 0))
-        if not isinstance(vectors, CSR) and state.sparse_type is not None:
-            return state.sparse_type(vectors)
-        if isinstance(vectors, CSR):
-            parts = (vectors.data, vectors.indices, vectors.indptr)
-            if state.sparse_type is not None:
-                return state.sparse_type(parts, shape=vectors.shape)
-            return as_user_sees(vectors)
-        return vectors
 
     @fitted
     def _coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
