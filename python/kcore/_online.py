@@ -122,6 +122,15 @@ class Active(Expansion):
         return self.learner
 
 
+class Lesson(NamedTuple):
+    """What a call of the core learns from."""
+
+    points: Points | AskedKernel
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64] | None
+    first: int  # the number of the first sample; -1 for the next one to be seen
+
+
 class OnlineEstimator(KernelEstimator, RuleEstimator):
     """Base of estimators that hold an online learner."""
 
@@ -208,20 +217,12 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
         return self._choice("precision", choices)
 
-    def _make_passes(
-        self,
-        state: Active,
-        points: Points | AskedKernel,
-        codes: NDArray[np.int32],
-        weights: NDArray[np.float64] | None,
-        first: int,
-        most: int,
-    ) -> dict[str, Any]:
+    def _make_passes(self, state: Active, lesson: Lesson, most: int) -> dict[str, Any]:
         """Make up to `most` passes, 65536 in a call of the core; the next call goes on.
 
         Problems of classes that are solved then make one pass more, without a mistake.
         """
-        number = state.learner.describe()["n_seen"] if first < 0 else first
+        number = state.learner.describe()["n_seen"] if lesson.first < 0 else lesson.first
         limit, start = self._limit(), time.perf_counter()
         mistakes, criterion, rows = [], [], []
         n_done = 0
@@ -229,14 +230,14 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             eta = self._schedule(n_done, min(_MOST_PASSES, most - n_done))
             spent = time.perf_counter() - start if n_done else 0.0
             left = max(limit - spent, 1e-9) if limit else 0.0
-            report = self._run(state, points, codes, weights, first, eta, left, (n_done, spent))
+            report = self._run(state, lesson, eta, left, (n_done, spent))
             mistakes.append(report["mistakes"])
             criterion.append(report["criterion"])
             rows.append(state.rows)
             n_done += len(eta)
             if n_done >= most or report["is_converged"] or report["stop"] is not None:
                 break
-            first = number  # samples that it has seen
+            lesson = lesson._replace(first=number)  # samples that it has seen
         report["mistakes"], report["criterion"] = (
             np.concatenate(mistakes),
             np.concatenate(criterion),
@@ -247,10 +248,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     def _run(
         self,
         state: Active,
-        points: Points | AskedKernel,
-        codes: NDArray[np.int32],
-        weights: NDArray[np.float64] | None,
-        first: int,
+        lesson: Lesson,
         eta: NDArray[np.float64],
         limit: float,
         before: tuple[int, float] = (0, 0.0),
@@ -267,6 +265,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             return answer
 
         margin = self._real("margin")
+        points, codes, weights, first = lesson
         common = (codes, len(state.classes), weights, first)
         end = time.perf_counter() + limit
         if self.budget is not None and rule == _core.RULE_BATCH:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
 from kcore._kernelized import KernelLike, as_user_sees, in_columns, kernel_chunks, take_rows
-from kcore._online import READINGS, TRAITS, Active, CacheReport, OnlineEstimator
+from kcore._online import READINGS, TRAITS, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
 from kcore._validate import Points
@@ -255,7 +255,7 @@ default='rbf'
         else:
             state, data = self._begin(X, points, classes, weights)
         is_fresh = state.n_passes == 0
-        report = self._make_passes(state, data, codes, weights, first, max_iter)
+        report = self._make_passes(state, Lesson(data, codes, weights, first), max_iter)
         state.note(report, 0)
         is_plain = is_fresh and sample_weight is None and self.class_weight is None
         state.bound = self._bound(state, report) if is_plain else None
@@ -305,27 +305,21 @@ default='rbf'
             state, _ = self._begin(X, points, labels, weights)
         elif points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
             state = copy.deepcopy(state)
-        self._learn(state, points, codes, weights)
+        self._learn(state, Lesson(points, codes, weights, -1))
         if state.stop is not None:
             self._warn(state, 1)
         state.seen = classes
         self._fitted = state
         return self
 
-    def _learn(
-        self,
-        state: Active,
-        points: Points,
-        codes: NDArray[np.int32],
-        weights: NDArray[np.float64] | None,
-    ) -> None:
+    def _learn(self, state: Active, lesson: Lesson) -> None:
         if state.learner.nodes is None:
             raise ValueError(
                 "partial_fit needs a kernel that the core computes: kernel values that are given, "
                 "or a function, are for fit only"
             )
         eta = self._schedule(state.n_passes, 1)
-        report = self._run(state, points, codes, weights, -1, eta, self._limit())
+        report = self._run(state, lesson, eta, self._limit())
         state.note(report, state.n_passes)
         state.bound = state.rows = None
 
