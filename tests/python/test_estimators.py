@@ -1,9 +1,7 @@
 """The estimators as scikit-learn's users know estimators: its checks, pipelines, searches."""
 
 import copy
-import os
 import pickle
-import signal
 import subprocess
 import sys
 import warnings
@@ -32,6 +30,7 @@ from kcore.exceptions import ConvergenceWarning
 from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import RBF, Linear
 from kcore.perceptron import KernelPerceptron, Perceptron
+from processes import in_child
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
@@ -402,19 +401,7 @@ def test_a_forked_child_fits_and_predicts_the_same(data):
         return all((m.decision_function(X) == expected).all() for m in (model, again))
 
     for _ in range(5):
-        with (
-            warnings.catch_warnings()
-        ):  # Python 3.12 warns of fork beside threads: that is the test.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                signal.alarm(30)  # a child that hangs dies of it
-                status = 0 if same() else 2
-            finally:
-                os._exit(status)
-        assert os.waitpid(pid, 0)[1] == 0
+        in_child(same, seconds=30)
     assert same()
 
 

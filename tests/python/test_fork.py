@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 import threading
 import warnings
 
@@ -13,6 +12,7 @@ import kcore
 from conftest import assert_same_bits
 from kcore import _core
 from kcore.kernels import RBF, Laplacian
+from processes import in_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -25,23 +25,6 @@ def samples(n=600, d=40):
 
 def compute(kernel, n_jobs):
     return kernel(samples(), n_jobs=n_jobs)
-
-
-def in_child(check, seconds=20):
-    """Run `check` in a forked child; it must return true within `seconds`."""
-    with warnings.catch_warnings():  # Python 3.12 warns of fork beside threads: that is the test.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            signal.alarm(seconds)  # a child that hangs dies of it
-            status = 0 if check() else 2
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(pid, 0)
-    assert os.WIFEXITED(status), f"the child died of signal {os.WTERMSIG(status)}"
-    assert os.WEXITSTATUS(status) == 0
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """Kernel perceptrons in use: streams, warm starts, stops, labels, and what they refuse in words."""
 
 import copy
-import os
 import pickle
 import resource
-import signal
 import threading
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,8 +18,8 @@ from kcore import _core
 from kcore.exceptions import ConvergenceWarning, NotFittedError
 from kcore.kernels import RBF, Polynomial
 from kcore.perceptron import KernelPerceptron
+from processes import in_child, seconds_to_stop
 from test_kernel_perceptron import READINGS, STRATEGIES, blobs, quietly, spread
-from test_svm_stops import seconds_to_stop
 
 # ---- Streams
 
@@ -422,18 +419,12 @@ def test_a_forked_child_learns_on_its_own(rng):
     model = KernelPerceptron(RBF(0.05), n_jobs=2).partial_fit(X[:2000], y[:2000], classes=[0, 1])
     before = model.decision_function(X[:50])
     expected = copy.deepcopy(model).partial_fit(X[2000:], y[2000:]).decision_function(X[:50])
-    with warnings.catch_warnings():  # Python 3.12 warns of fork beside threads: that is the test.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            signal.alarm(30)  # a child that hangs dies of it
-            model.partial_fit(X[2000:], y[2000:])
-            status = 0 if (model.decision_function(X[:50]) == expected).all() else 2
-        finally:
-            os._exit(status)
-    assert os.waitpid(pid, 0)[1] == 0
+
+    def learns():
+        model.partial_fit(X[2000:], y[2000:])
+        return (model.decision_function(X[:50]) == expected).all()
+
+    in_child(learns, seconds=30)
     assert_same_bits(model.decision_function(X[:50]), before)
 
 

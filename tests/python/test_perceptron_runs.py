@@ -1,11 +1,8 @@
 """Runs of the linear perceptron: in parts, again, stopped, refused, copied."""
 
 import copy
-import os
 import pickle
-import signal
 import statistics
-import threading
 import time
 import tracemalloc
 import warnings
@@ -21,6 +18,7 @@ from conftest import assert_same_bits
 from kcore.exceptions import ConvergenceWarning
 from kcore.perceptron import Perceptron, convergence_bound
 from kcore.svm import Progress
+from processes import seconds_to_stop
 
 N, D = 60, 4
 KINDS = {
@@ -319,24 +317,6 @@ def test_what_a_callback_raises_ends_the_fit_and_changes_nothing(kind, endless):
     with pytest.raises(EnoughError):
         fresh.fit(X[:200], y[:200])
     assert not hasattr(fresh, "coef_")
-
-
-def seconds_to_stop(call, after):
-    """Send this process SIGINT `after` seconds into the call; return how long it still ran."""
-    sent = []
-
-    def interrupt():
-        time.sleep(after)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        call()
-    waited = time.perf_counter() - sent[0]
-    thread.join()
-    return waited
 
 
 @pytest.mark.parametrize("kind", ["last", "batch", "pocket", "direct"])

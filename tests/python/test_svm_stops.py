@@ -1,10 +1,7 @@
 """Fits end: at a tolerance, a limit, a signal; and say so. Cases without end elsewhere are here."""
 
 import contextlib
-import os
-import signal
 import statistics
-import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +13,7 @@ from conftest import assert_same_bits
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.exceptions import ConvergenceWarning, NotSeparableError
 from kcore.svm import Progress
+from processes import seconds_to_stop
 
 
 @pytest.fixture(scope="module")
@@ -154,24 +152,6 @@ def test_a_callback_that_ends_a_fit_without_a_start_is_told_so(rng):
 
 
 # ---- Signals
-
-
-def seconds_to_stop(call, after):
-    """Send this process SIGINT `after` seconds into the call; return how long it still ran."""
-    sent = []
-
-    def interrupt():
-        time.sleep(after)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        call()
-    waited = time.perf_counter() - sent[0]
-    thread.join()
-    return waited
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

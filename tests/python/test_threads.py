@@ -18,6 +18,7 @@ from conftest import assert_same_bits
 from kcore import _core
 from kcore._threads import n_threads
 from kcore.kernels import RBF, Laplacian, Linear, Polynomial, exp
+from processes import seconds_to_stop
 
 CPUS = _core.usable_cpus()
 
@@ -155,24 +156,6 @@ def long_work():
     """Samples on which Laplacian takes seconds, and an out for them."""
     X = np.random.default_rng(1).standard_normal((4000, 4000)).astype(np.float32)
     return X, np.empty((4000, 4000), np.float32)
-
-
-def seconds_to_stop(call, after):
-    """Send this process SIGINT `after` seconds into the call; return how long it still ran."""
-    sent = []
-
-    def interrupt():
-        time.sleep(after)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        call()
-    waited = time.perf_counter() - sent[0]
-    thread.join()
-    return waited
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
