@@ -1,12 +1,14 @@
 """What the tests share: seeded data, settings of hypothesis, and a reference with error bounds."""
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kcore import kernels
+from kcore.exceptions import ConvergenceWarning
 
 settings.register_profile(
     "kcore",
@@ -20,6 +22,13 @@ settings.load_profile("kcore")
 @pytest.fixture
 def rng():
     return np.random.default_rng(20240229)
+
+
+def quietly(model, X, y, **more):
+    """Fit, whether or not it converges."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y, **more)
 
 
 def reference(kernel, X, Z, dtype):
@@ -140,6 +149,29 @@ def assert_within_bound(kernel, X, Z, K):
     assert excess[worst] <= 0, (
         f"{kernel!r} at {worst}: {K[worst]!r}, reference {value[worst]!r}, bound {bound[worst]!r}"
     )
+
+
+def assert_errors_come_out(model, kernel, X, y, n_questions):
+    """Fit again with `kernel` failing at each of its first questions: the old model stays."""
+    before, support = model.dual_coef_, model.support_
+    error = LookupError("no such value")
+    for n_answers in range(n_questions):
+        n_asked = 0
+
+        def failing(A, B, n_answers=n_answers):
+            nonlocal n_asked
+            n_asked += 1
+            if n_asked > n_answers:
+                raise error
+            return kernel(A, B)
+
+        model.set_params(kernel=failing)
+        with pytest.raises(LookupError) as caught:
+            model.fit(X, y)
+        assert caught.value is error
+        assert n_asked == n_answers + 1  # and it was not asked again
+        assert model.dual_coef_ is before
+        assert model.support_ is support
 
 
 def assert_same_bits(a, b):

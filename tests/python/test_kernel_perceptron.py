@@ -1,15 +1,12 @@
 """Kernel perceptrons against their definition, written out in NumPy, and online."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import assert_same_bits
-from kcore.exceptions import ConvergenceWarning
+from conftest import assert_same_bits, quietly
 from kcore.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kcore.perceptron import KernelPerceptron, Perceptron
 
@@ -23,12 +20,6 @@ KERNELS = {
 }
 STRATEGIES = ["oldest", "smallest", "projection", "merge"]
 READINGS = [("single", False), ("single", True), ("single", "voted"), ("batch", False)]
-
-
-def quietly(model, X, y, **more):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y, **more)
 
 
 def blobs(rng, n, n_classes=2, d=4, noise=1.2):

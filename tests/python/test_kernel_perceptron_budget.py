@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from conftest import assert_same_bits
+from conftest import assert_same_bits, quietly
 from kcore.kernels import RBF
 from kcore.perceptron import KernelPerceptron
-from test_kernel_perceptron import KERNELS, STRATEGIES, blobs, quietly
+from test_kernel_perceptron import KERNELS, STRATEGIES, blobs
 
 # ---- The definition
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import assert_same_bits
+from conftest import assert_errors_come_out, assert_same_bits
 from kcore.kernels import RBF
 from kcore.perceptron import KernelPerceptron
 
@@ -94,24 +94,8 @@ def test_an_exception_of_a_function_comes_out_and_leaves_the_old_model(rng):
     X, y = rng.standard_normal((100, 4)), rng.integers(0, 2, 100)
     for rule in ("single", "batch"):
         model = KernelPerceptron(function, rule=rule).fit(X, y)
-        before, support = model.dual_coef_, model.support_
-        error = LookupError("no such value")
-        for n_answers in range(8):  # seven of the diagonal of 100 samples, then rows
-            left = [n_answers]
-
-            def kernel(A, B, left=left, error=error):
-                left[0] -= 1
-                if left[0] < 0:
-                    raise error
-                return KERNEL(A, B)
-
-            model.set_params(kernel=kernel)
-            with pytest.raises(LookupError) as caught:
-                model.fit(X, y)
-            assert caught.value is error
-            assert left[0] == -1  # and it was not asked again
-            assert model.dual_coef_ is before
-            assert model.support_ is support
+        # Seven questions are for the diagonal of 100 samples, then come rows.
+        assert_errors_come_out(model, KERNEL, X, y, n_questions=8)
 
 
 def test_an_interrupt_inside_of_a_function_ends_the_fit(rng):

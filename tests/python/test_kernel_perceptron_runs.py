@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from conftest import assert_same_bits
+from conftest import assert_same_bits, quietly
 from kcore import _core
 from kcore.exceptions import ConvergenceWarning, NotFittedError
 from kcore.kernels import RBF, Polynomial
 from kcore.perceptron import KernelPerceptron
 from processes import in_child, seconds_to_stop
-from test_kernel_perceptron import READINGS, STRATEGIES, blobs, quietly, spread
+from test_kernel_perceptron import READINGS, STRATEGIES, blobs, spread
 
 # ---- Streams
 

@@ -6,13 +6,12 @@ is exact in any order and results can be compared bit for bit.
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import assert_same_bits
+from conftest import assert_same_bits, quietly
 from kcore.exceptions import ConvergenceWarning
 from kcore.perceptron import Perceptron
 
@@ -134,9 +133,7 @@ def three(rng):
 
 def fit(X, y, weights=None, **params):
     """Fit, whether or not the samples are separated."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return Perceptron(**params).fit(X, y, weights)
+    return quietly(Perceptron(**params), X, y, sample_weight=weights)
 
 
 def vectors(model):

@@ -5,7 +5,6 @@ import pickle
 import statistics
 import time
 import tracemalloc
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,11 +13,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from conftest import assert_same_bits
+from conftest import assert_same_bits, quietly
 from kcore.exceptions import ConvergenceWarning
 from kcore.perceptron import Perceptron, convergence_bound
 from kcore.svm import Progress
 from processes import seconds_to_stop
+from test_perceptron import fit
 
 N, D = 60, 4
 KINDS = {
@@ -42,18 +42,6 @@ def data(rng):
     X = rng.integers(-4, 5, (N, D)).astype(float)
     y = np.digitize(X @ np.arange(1, D + 1), [-4, 4])
     return X, np.where(rng.random(N) < 0.15, (y + 1) % 3, y)
-
-
-def fit(X, y, weights=None, **params):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return Perceptron(**params).fit(X, y, weights)
-
-
-def again(model, X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
 
 
 def assert_same_model(one, other, Z):
@@ -163,13 +151,13 @@ def test_partial_fit_changes_no_copy(data):
 def test_a_warm_start_goes_on_from_the_last_fit(kind, data):
     X, y = data
     model = Perceptron(warm_start=True, max_iter=3, **KINDS[kind])
-    again(model, X, y)
-    again(model.set_params(max_iter=4), X, y)
+    quietly(model, X, y)
+    quietly(model.set_params(max_iter=4), X, y)
     assert_same_model(model, fit(X, y, max_iter=7, **KINDS[kind]), X)
     assert model.n_iter_ == 4
     cold = Perceptron(max_iter=3, **KINDS[kind])
-    again(cold, X, y)
-    again(cold.set_params(max_iter=7), X, y)
+    quietly(cold, X, y)
+    quietly(cold.set_params(max_iter=7), X, y)
     assert_same_model(cold, model, X)
     assert cold.n_iter_ == 7
 
@@ -178,8 +166,8 @@ def test_a_warm_start_begins_its_schedule_anew(data):
     X, y = data
     steps = []
     model = Perceptron(warm_start=True, max_iter=2, eta=lambda k: steps.append(k) or 1.0)
-    again(model, X, y)
-    again(model, X, y)
+    quietly(model, X, y)
+    quietly(model, X, y)
     assert steps == [0, 1, 0, 1]
 
 
@@ -189,7 +177,7 @@ def test_an_order_that_is_shuffled_later_has_its_seed(data):
     models = []
     for seed in (1, 2, 1):
         model = fit(X, y, **params)
-        models.append(again(model.set_params(shuffle=True, random_state=seed), X, y))
+        models.append(quietly(model.set_params(shuffle=True, random_state=seed), X, y))
     assert_same_model(models[0], models[2], X)
     assert (models[0].coef_ != models[1].coef_).any()
 
@@ -197,7 +185,7 @@ def test_an_order_that_is_shuffled_later_has_its_seed(data):
 def test_what_cannot_go_on_is_refused(data):
     X, y = data
     model = Perceptron(warm_start=True, max_iter=1)
-    again(model, X, y)
+    quietly(model, X, y)
     before = model.coef_
     for change, words in [
         ({"average": True}, "average is True, but was False when the weights to go on from"),

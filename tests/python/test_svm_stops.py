@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from conftest import assert_same_bits
+from conftest import assert_same_bits, quietly
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.exceptions import ConvergenceWarning, NotSeparableError
 from kcore.svm import Progress
@@ -199,12 +199,6 @@ def test_a_limit_that_leaves_no_time_at_all_is_an_error(hard):
 
 
 # ---- Known to run for ever elsewhere
-
-
-def quietly(model, X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
 
 
 @pytest.mark.timeout(20)
