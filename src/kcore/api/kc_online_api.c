@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/kc_perceptron_check.h"
 #include "base/kc_context.h"
 #include "data/kc_points.h"
 #include "task/kc_online.h"
@@ -67,22 +68,9 @@ static kc_status check_config(const kc_online_config *config, kc_error *err)
 static kc_status check_settings(const kc_online *online, const kc_perceptron_settings *settings,
                                 kc_error *err)
 {
-    KC_TRY(check_size(settings->struct_size, sizeof *settings, "settings", err));
-    if (settings->rule != KC_RULE_SINGLE && settings->rule != KC_RULE_BATCH)
-        return kc_fail(err, KC_ERR_ARG, "rule is %d, must be single or batch", settings->rule);
+    KC_TRY(kc_perceptron_check_settings(settings, err));
     if (settings->rule == KC_RULE_BATCH && (online->set.late != NULL || online->is_voted))
         return kc_fail(err, KC_ERR_ARG, "means and votes are those of the single rule");
-    if (!(settings->margin >= 0.0 && isfinite(settings->margin)))
-        return kc_fail(err, KC_ERR_ARG, "margin is %g, must be finite and >= 0", settings->margin);
-    if (!(settings->theta >= 0.0))
-        return kc_fail(err, KC_ERR_ARG, "theta is %g, must be >= 0", settings->theta);
-    if (settings->n_passes < 1 || settings->eta == NULL)
-        return kc_fail(err, KC_ERR_ARG, "n_passes is %lld, must be at least 1, with eta for each",
-                       (long long)settings->n_passes);
-    for (int64_t k = 0; k < settings->n_passes; k++)
-        if (!(settings->eta[k] > 0.0 && isfinite(settings->eta[k])))
-            return kc_fail(err, KC_ERR_ARG, "eta(%lld) is %g, must be finite and > 0", (long long)k,
-                           settings->eta[k]);
     return KC_OK;
 }
 
@@ -109,15 +97,7 @@ static kc_status check_data(const kc_online *online, const kc_lesson *lesson, kc
     if (data->n_classes != online->n_classes)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, the learner has %d", data->n_classes,
                        online->n_classes);
-    for (size_t i = 0; i < kc_lesson_samples(lesson); i++) {
-        if (data->classes[i] < 0 || data->classes[i] >= data->n_classes)
-            return kc_fail(err, KC_ERR_ARG, "classes[%lld] is %d, must be 0 to %d", (long long)i,
-                           data->classes[i], data->n_classes - 1);
-        if (data->weights != NULL && !(data->weights[i] >= 0.0 && isfinite(data->weights[i])))
-            return kc_fail(err, KC_ERR_ARG, "sample_weight[%lld] is %g, must be finite and >= 0",
-                           (long long)i, data->weights[i]);
-    }
-    return KC_OK;
+    return kc_perceptron_check_labels(data, (int64_t)kc_lesson_samples(lesson), err);
 }
 
 /* Everything a lesson is made of; the report is cleared.  *own gets the settings with what is the

@@ -1,31 +1,7 @@
 /* The public functions of the linear perceptrons: check, run, release. */
-#include <math.h>
-
+#include "api/kc_perceptron_check.h"
 #include "data/kc_points.h"
 #include "task/kc_linear.h"
-
-static kc_status check_settings(const kc_perceptron_settings *settings, kc_error *err)
-{
-    if (settings == NULL)
-        return kc_fail(err, KC_ERR_ARG, "settings is NULL");
-    if (settings->struct_size != sizeof *settings)
-        return kc_fail(err, KC_ERR_ARG, "settings: struct_size is %zu, must be %zu",
-                       settings->struct_size, sizeof *settings);
-    if (settings->rule != KC_RULE_SINGLE && settings->rule != KC_RULE_BATCH)
-        return kc_fail(err, KC_ERR_ARG, "rule is %d, must be single or batch", settings->rule);
-    if (!(settings->margin >= 0.0 && isfinite(settings->margin)))
-        return kc_fail(err, KC_ERR_ARG, "margin is %g, must be finite and >= 0", settings->margin);
-    if (!(settings->theta >= 0.0))
-        return kc_fail(err, KC_ERR_ARG, "theta is %g, must be >= 0", settings->theta);
-    if (settings->n_passes < 1 || settings->eta == NULL)
-        return kc_fail(err, KC_ERR_ARG, "n_passes is %lld, must be at least 1, with eta for each",
-                       (long long)settings->n_passes);
-    for (int64_t k = 0; k < settings->n_passes; k++)
-        if (!(settings->eta[k] > 0.0 && isfinite(settings->eta[k])))
-            return kc_fail(err, KC_ERR_ARG, "eta(%lld) is %g, must be finite and > 0", (long long)k,
-                           settings->eta[k]);
-    return KC_OK;
-}
 
 static kc_status check_data(const kc_perceptron_data *data, kc_error *err)
 {
@@ -39,15 +15,7 @@ static kc_status check_data(const kc_perceptron_data *data, kc_error *err)
     if (data->n_classes < 2)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, must be at least 2",
                        data->n_classes);
-    for (int64_t i = 0; i < data->x->n_rows; i++) {
-        if (data->classes[i] < 0 || data->classes[i] >= data->n_classes)
-            return kc_fail(err, KC_ERR_ARG, "classes[%lld] is %d, must be 0 to %d", (long long)i,
-                           data->classes[i], data->n_classes - 1);
-        if (data->weights != NULL && !(data->weights[i] >= 0.0 && isfinite(data->weights[i])))
-            return kc_fail(err, KC_ERR_ARG, "sample_weight[%lld] is %g, must be finite and >= 0",
-                           (long long)i, data->weights[i]);
-    }
-    return KC_OK;
+    return kc_perceptron_check_labels(data, data->x->n_rows, err);
 }
 
 static bool has_arrays(const kc_perceptron_state *state)
@@ -89,7 +57,9 @@ kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
 {
     kc_call call;
 
-    KC_TRY(check_settings(settings, err));
+    if (settings == NULL)
+        return kc_fail(err, KC_ERR_ARG, "settings is NULL");
+    KC_TRY(kc_perceptron_check_settings(settings, err));
     KC_TRY(check_data(data, err));
     KC_TRY(check_states(settings, data, states, n_states, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "perceptron", err));
