@@ -6,7 +6,8 @@
 
 #include "kc_test.h"
 
-result solve_given(kc_context *ctx, const ref_problem *p, kc_dual dual, kc_dtype dtype)
+result solve_given_in(kc_context *ctx, const kc_run *run, const ref_problem *p, kc_dual dual,
+                      kc_dtype dtype)
 {
     result r = {0};
     kc_call call;
@@ -14,7 +15,7 @@ result solve_given(kc_context *ctx, const ref_problem *p, kc_dual dual, kc_dtype
 
     r.solution.beta = malloc(2 * p->n * sizeof(double));
     r.solution.grad = malloc(p->n * sizeof(double));
-    r.status = kc_call_begin(&call, ctx, NULL, "solve", NULL);
+    r.status = kc_call_begin(&call, ctx, run, "solve", NULL);
     if (r.status == KC_OK) {
         r.status = kc_store_create_given(&call, dtype, dtype == KC_F64 ? (void *)p->k : p->k32,
                                          p->n, p->n, &store);
@@ -26,10 +27,36 @@ result solve_given(kc_context *ctx, const ref_problem *p, kc_dual dual, kc_dtype
     return r;
 }
 
+result solve_given(kc_context *ctx, const ref_problem *p, kc_dual dual, kc_dtype dtype)
+{
+    return solve_given_in(ctx, NULL, p, dual, dtype);
+}
+
 void drop(result *r)
 {
     free(r->solution.beta);
     free(r->solution.grad);
+}
+
+void check_feasible(const ref_problem *p, const result *r)
+{
+    ref_audit audit = ref_check(p, &r->solution);
+
+    CHECK(r->status == KC_OK);
+    CHECK(audit.out_of_box == 0);
+    CHECK(audit.off_sum < 1e-12);
+    CHECK(audit.off_grad < 1e-12 * (1 + audit.beta_weight));
+}
+
+void check_max_iter(kc_context *ctx, const ref_problem *p, kc_dual dual)
+{
+    result r = solve_given(ctx, p, dual, KC_F64);
+
+    CHECK(r.solution.stop == KC_STOP_MAX_ITER);
+    CHECK(r.solution.n_iter == dual.max_iter);
+    CHECK(r.solution.violation > dual.tol && r.solution.gap > 0);
+    check_feasible(p, &r);
+    drop(&r);
 }
 
 void check_solution(const ref_problem *p, const result *r, double tol)

@@ -11,7 +11,15 @@ typedef struct result {
 
 /* On the matrix of p. */
 result solve_given(kc_context *ctx, const ref_problem *p, kc_dual dual, kc_dtype dtype);
+result solve_given_in(kc_context *ctx, const kc_run *run, const ref_problem *p, kc_dual dual,
+                      kc_dtype dtype);
 void drop(result *r);
+
+/* Wherever it ended: feasible, with its own gradient. */
+void check_feasible(const ref_problem *p, const result *r);
+
+/* It ends after dual.max_iter steps to the step, at such a point. */
+void check_max_iter(kc_context *ctx, const ref_problem *p, kc_dual dual);
 
 /* Converged, feasible, with its own gradient and certificate, from the definition. */
 void check_solution(const ref_problem *p, const result *r, double tol);

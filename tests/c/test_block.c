@@ -1,8 +1,5 @@
 /* Block steps: audited from the definition, compared with pair steps over all points, and equal to
  * the bit whatever the threads and the cache. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "dual_case.h"
 #include "kc_test.h"
 #include "solver/kc_block.h"
@@ -54,36 +51,22 @@ static void bits_do_not_depend_on_threads_or_cache(void)
 {
     sample classes = make_sample(1500, 20, false, 10);
     sample values = make_sample(1200, 3, true, 10);
+    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK};
 
-    check_equal_bits(
-        ctx, &classes,
-        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK});
-    check_equal_bits(ctx, &classes,
-                     (setting){.n_threads = 1,
-                               .n_cached_rows = 2,
-                               .dtype = KC_F32,
-                               .method = KC_METHOD_BLOCK,
-                               .is_split = true});
-    check_equal_bits(ctx, &values,
-                     (setting){.n_threads = 1,
-                               .n_cached_rows = 2,
-                               .dtype = KC_F64,
-                               .epsilon = 0.1,
-                               .method = KC_METHOD_BLOCK});
-    check_equal_bits(ctx, &classes,
-                     (setting){.n_threads = 1,
-                               .n_cached_rows = 2,
-                               .dtype = KC_F32,
-                               .method = KC_METHOD_BLOCK,
-                               .is_linear = true,
-                               .is_split = true});
+    check_equal_bits(ctx, &classes, set);
+    set.is_split = true;
+    check_equal_bits(ctx, &classes, set);
+    set.is_linear = true;
+    check_equal_bits(ctx, &classes, set);
+    set = (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F64};
+    set.method = KC_METHOD_BLOCK;
+    set.epsilon = 0.1;
+    check_equal_bits(ctx, &values, set);
     /* Long enough to go on by blocks, with the whole matrix and without. */
-    check_equal_bits(ctx, &values,
-                     (setting){.n_threads = 1,
-                               .n_cached_rows = 2,
-                               .dtype = KC_F64,
-                               .epsilon = 0.01,
-                               .is_linear = true});
+    set.method = KC_METHOD_AUTO;
+    set.epsilon = 0.01;
+    set.is_linear = true;
+    check_equal_bits(ctx, &values, set);
     free_sample(&classes);
     free_sample(&values);
 }
@@ -197,16 +180,10 @@ static void max_iter_is_kept_to_the_step(void)
     kc_rng rng = kc_rng_seed(13);
     ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, 300, 100, false);
     kc_dual dual = ref_dual(&p, 1e-6);
+
     dual.method = KC_METHOD_BLOCK;
     dual.max_iter = 123;
-    result r = solve_given(ctx, &p, dual, KC_F64);
-    ref_audit audit = ref_check(&p, &r.solution);
-
-    CHECK(r.solution.stop == KC_STOP_MAX_ITER);
-    CHECK(r.solution.n_iter == 123);
-    CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
-    CHECK(audit.off_grad < 1e-9);
-    drop(&r);
+    check_max_iter(ctx, &p, dual);
     ref_free(&p);
 }
 
@@ -235,21 +212,11 @@ static void a_stopped_block_leaves_the_solution_before_it(void)
         patience patient = {.n_iter = n_iter};
         kc_run run = {
             .struct_size = sizeof run, .on_progress = lose_patience, .progress_data = &patient};
-        kc_solution s = {.beta = malloc(p.n * sizeof(double)),
-                         .grad = malloc(p.n * sizeof(double))};
-        kc_store *store = NULL;
-        kc_call call;
-        REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
-        REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
-        CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
-        CHECK(s.stop == KC_STOP_CALLER || s.stop == KC_STOP_CONVERGED);
-        ref_audit audit = ref_check(&p, &s);
-        CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
-        CHECK(audit.off_grad < 1e-12 * (1 + audit.beta_weight));
-        kc_store_free(ctx, store);
-        CHECK(kc_call_end(&call, KC_OK) == KC_OK);
-        free(s.beta);
-        free(s.grad);
+        result r = solve_given_in(ctx, &run, &p, dual, KC_F64);
+
+        CHECK(r.solution.stop == KC_STOP_CALLER || r.solution.stop == KC_STOP_CONVERGED);
+        check_feasible(&p, &r);
+        drop(&r);
     }
     ref_free(&p);
 }
@@ -269,21 +236,13 @@ static void told_to_finish_it_keeps_the_block_it_is_in(void)
     kc_dual dual = ref_dual(&p, 1e-12);
     double heard = 0;
     kc_run run = {.struct_size = sizeof run, .on_progress = finish_now, .progress_data = &heard};
-    kc_solution s = {.beta = malloc(p.n * sizeof(double)), .grad = malloc(p.n * sizeof(double))};
-    kc_store *store = NULL;
-    kc_call call;
 
     dual.method = KC_METHOD_BLOCK;
-    REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
-    REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
-    CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
-    CHECK(s.stop == KC_STOP_TIME && s.n_outer > 0);
-    CHECK(heard < 0 && s.dual >= -heard * (1 - 1e-9));
-    CHECK(ref_check(&p, &s).off_grad < 1e-12 * (1 + ref_check(&p, &s).beta_weight));
-    kc_store_free(ctx, store);
-    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
-    free(s.beta);
-    free(s.grad);
+    result r = solve_given_in(ctx, &run, &p, dual, KC_F64);
+    CHECK(r.solution.stop == KC_STOP_TIME && r.solution.n_outer > 0);
+    CHECK(heard < 0 && r.solution.dual >= -heard * (1 - 1e-9));
+    check_feasible(&p, &r);
+    drop(&r);
     ref_free(&p);
 }
 
@@ -293,19 +252,11 @@ static void a_time_limit_ends_the_fit(void)
     ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 1500, 1e6, false);
     kc_dual dual = ref_dual(&p, 1e-12);
     kc_run run = {.struct_size = sizeof run, .time_limit = 0.05};
-    kc_solution s = {.beta = malloc(p.n * sizeof(double)), .grad = malloc(p.n * sizeof(double))};
-    kc_store *store = NULL;
-    kc_call call;
 
     dual.method = KC_METHOD_BLOCK;
-    REQUIRE(kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK);
-    REQUIRE(kc_store_create_given(&call, KC_F64, p.k, p.n, p.n, &store) == KC_OK);
-    CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
-    CHECK(s.stop == KC_STOP_TIME);
-    kc_store_free(ctx, store);
-    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
-    free(s.beta);
-    free(s.grad);
+    result r = solve_given_in(ctx, &run, &p, dual, KC_F64);
+    CHECK(r.status == KC_OK && r.solution.stop == KC_STOP_TIME);
+    drop(&r);
     ref_free(&p);
 }
 

@@ -1,8 +1,5 @@
 /* Shrinking: the solutions of pair steps over all points, audited from the definition, wherever it
  * is stopped, and equal to the bit whatever the threads and the cache. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "dual_case.h"
 #include "fault.h"
 #include "kc_test.h"
@@ -136,27 +133,15 @@ static bool stop_after(const ref_problem *p, kc_dual dual, int64_t n_iter, int a
     patience patient = {.n_iter = n_iter, .answer = answer};
     kc_run run = {
         .struct_size = sizeof run, .on_progress = lose_patience, .progress_data = &patient};
-    kc_solution s = {.beta = malloc(p->n * 8), .grad = malloc(p->n * 8)};
-    kc_store *store = NULL;
-    kc_call call;
-    bool is_stopped = false;
+    result r = solve_given_in(ctx, &run, p, dual, KC_F64);
+    const kc_solution *s = &r.solution;
+    bool is_stopped = s->stop == (answer == KC_FINISH ? KC_STOP_TIME : KC_STOP_CALLER);
 
-    if (kc_call_begin(&call, ctx, &run, "solve", NULL) == KC_OK) {
-        CHECK(kc_store_create_given(&call, KC_F64, p->k, p->n, p->n, &store) == KC_OK);
-        CHECK(kc_dual_solve(&call, store, &dual, &s) == KC_OK);
-        ref_audit audit = ref_check(p, &s);
-        CHECK(audit.out_of_box == 0 && audit.off_sum < 1e-12);
-        CHECK(audit.off_grad < 1e-11 * (1 + audit.beta_weight));
-        is_stopped = s.stop == (answer == KC_FINISH ? KC_STOP_TIME : KC_STOP_CALLER);
-        CHECK(is_stopped || s.stop == KC_STOP_CONVERGED);
-        if (s.stop == KC_STOP_TIME)
-            CHECK(s.n_iter >= n_iter);
-        CHECK(s.dual >= least - 1e-12 * fabs(s.dual));
-        kc_store_free(ctx, store);
-        CHECK(kc_call_end(&call, KC_OK) == KC_OK);
-    }
-    free(s.beta);
-    free(s.grad);
+    check_feasible(p, &r);
+    CHECK(is_stopped || s->stop == KC_STOP_CONVERGED);
+    CHECK(s->stop != KC_STOP_TIME || s->n_iter >= n_iter);
+    CHECK(s->dual >= least - 1e-12 * fabs(s->dual));
+    drop(&r);
     return is_stopped;
 }
 
@@ -206,14 +191,8 @@ static void max_iter_is_kept_to_the_step(void)
 
     dual.method = KC_METHOD_PAIRS;
     dual.is_shrinking = true;
-    for (dual.max_iter = 1; dual.max_iter < 3000; dual.max_iter *= 3) {
-        result r = solve_given(ctx, &p, dual, KC_F64);
-        ref_audit audit = ref_check(&p, &r.solution);
-        CHECK(r.solution.stop == KC_STOP_MAX_ITER);
-        CHECK(r.solution.n_iter == dual.max_iter);
-        CHECK(audit.off_grad < 1e-11 * (1 + audit.beta_weight));
-        drop(&r);
-    }
+    for (dual.max_iter = 1; dual.max_iter < 3000; dual.max_iter *= 3)
+        check_max_iter(ctx, &p, dual);
     ref_free(&p);
 }
 
