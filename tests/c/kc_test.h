@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static atomic_int kc_test_faults; /* failed checks of the sentence at hand */
-static int kc_test_passed, kc_test_failed;
+extern atomic_int kc_test_faults; /* failed checks of the sentence at hand */
+extern int kc_test_passed, kc_test_failed;
 
 static inline int kc_test_check(int is_true, const char *text, const char *file, int line)
 {
