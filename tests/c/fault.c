@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kc_test.h"
+
 #define MAGIC 0x6b636661756c7421u
 #define TOO_LARGE ((size_t)1 << 40) /* sanitizers end a program that asks for more */
 #define PATTERN 0xff                /* all ones: a NaN as float and as double, -1 as an integer */
@@ -68,6 +70,19 @@ void kc_fault_init(kc_fault *fault)
 {
     memset(fault, 0, sizeof *fault);
     fault->allocator = (kc_allocator){fault_alloc, fault_free, fault};
+}
+
+kc_context *kc_fault_context(kc_context_config config, kc_fault *fault)
+{
+    kc_context *ctx = NULL;
+
+    config.struct_size = sizeof config;
+    if (fault != NULL) {
+        kc_fault_init(fault);
+        config.allocator = &fault->allocator;
+    }
+    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
+    return ctx;
 }
 
 void kc_fault_arm(kc_fault *fault, size_t n, kc_fault_mode mode)

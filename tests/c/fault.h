@@ -36,6 +36,10 @@ typedef struct kc_fault {
 
 void kc_fault_init(kc_fault *fault);
 
+/* A context by `config`, but for its size and allocator, on a fresh one of these; NULL: on the
+ * heap. */
+kc_context *kc_fault_context(kc_context_config config, kc_fault *fault);
+
 /* n counts from 1, from now on. */
 void kc_fault_arm(kc_fault *fault, size_t n, kc_fault_mode mode);
 

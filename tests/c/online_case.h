@@ -107,6 +107,7 @@ static inline kc_online *online_make(kc_context *ctx, const online_case *c, cons
 /* One call: what is learnt, how, and what came of it. */
 typedef struct online_call {
     size_t begin, end; /* samples; end 0: all */
+    int64_t n_rows;    /* that the view says it has; 0: what it has */
     ref_form form;
     int32_t rule; /* 0: single */
     int32_t is_shuffled;
@@ -152,6 +153,8 @@ static inline kc_status online_run(kc_context *ctx, kc_online *online, const onl
     };
     kc_status status;
 
+    if (call->n_rows != 0)
+        view.points.n_rows = call->n_rows;
     for (int k = 0; k < ONLINE_PASSES; k++)
         eta[k] = 1;
     call->report = (kc_online_report){
@@ -204,6 +207,20 @@ static inline double *online_values(kc_context *ctx, const kc_online *online, co
     CHECK(kc_online_decision(ctx, NULL, online, &view.points, reading, out, NULL) == KC_OK);
     ref_view_free(&view);
     return out;
+}
+
+/* Two learners whose last functions have the same bits at all samples of the case. */
+static inline bool online_predict_alike(kc_context *ctx, const kc_online *a, const kc_online *b,
+                                        const online_case *c)
+{
+    const size_t n = c->n * (size_t)online_info(a).n_outputs;
+    double *x = online_values(ctx, a, c, KC_READING_LAST);
+    double *y = online_values(ctx, b, c, KC_READING_LAST);
+    bool is_alike = memcmp(x, y, n * sizeof *x) == 0;
+
+    free(x);
+    free(y);
+    return is_alike;
 }
 
 #endif

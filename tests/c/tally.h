@@ -65,15 +65,7 @@ static inline bool ran_each_once(const tally *t, size_t n)
 
 static inline kc_context *make_context(int32_t n_threads, kc_fault *fault)
 {
-    kc_context_config config = {.struct_size = sizeof config, .n_threads = n_threads};
-    kc_context *ctx = NULL;
-
-    if (fault != NULL) {
-        kc_fault_init(fault);
-        config.allocator = &fault->allocator;
-    }
-    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
-    return ctx;
+    return kc_fault_context((kc_context_config){.n_threads = n_threads}, fault);
 }
 
 /* One call with one loop over n chunks. */

@@ -13,15 +13,7 @@
 
 static kc_context *make_context(size_t memory_limit, kc_fault *fault)
 {
-    kc_context_config config = {.struct_size = sizeof config, .memory_limit = memory_limit};
-    kc_context *ctx = NULL;
-
-    if (fault != NULL) {
-        kc_fault_init(fault);
-        config.allocator = &fault->allocator;
-    }
-    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
-    return ctx;
+    return kc_fault_context((kc_context_config){.memory_limit = memory_limit}, fault);
 }
 
 static void blocks_of_any_size_are_aligned_and_writable(void)

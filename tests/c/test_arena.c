@@ -14,13 +14,7 @@
 
 static kc_context *make_context(size_t memory_limit, kc_fault *fault)
 {
-    kc_context_config config = {.struct_size = sizeof config, .memory_limit = memory_limit};
-    kc_context *ctx = NULL;
-
-    kc_fault_init(fault);
-    config.allocator = &fault->allocator;
-    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
-    return ctx;
+    return kc_fault_context((kc_context_config){.memory_limit = memory_limit}, fault);
 }
 
 static void end_context(kc_context *ctx, kc_arena *arena, const kc_fault *fault)

@@ -229,12 +229,9 @@ static void refused_memory_is_an_error_and_leaves_nothing_behind(void)
 
     open_world(&w, 60, 3);
     for (;; n++) {
-        kc_context *in = NULL;
+        kc_context *in = kc_fault_context((kc_context_config){.n_threads = 2}, &fault);
         kc_model *model = NULL;
-        kc_fault_init(&fault);
-        const kc_context_config config = {
-            .struct_size = sizeof config, .allocator = &fault.allocator, .n_threads = 2};
-        REQUIRE(kc_context_create(&config, &in, NULL) == KC_OK);
+        REQUIRE(in != NULL);
         kc_fault_arm(&fault, n, KC_FAULT_ONCE);
         kc_status status = kc_svm_fit(in, NULL, &settings, NULL, &w.data, &model, NULL, NULL, NULL);
         const int has_failed = kc_fault_disarm(&fault);

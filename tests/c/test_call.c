@@ -14,13 +14,7 @@
 
 static kc_context *make_context(kc_fault *fault)
 {
-    kc_context_config config = {.struct_size = sizeof config, .n_threads = 3};
-    kc_context *ctx = NULL;
-
-    kc_fault_init(fault);
-    config.allocator = &fault->allocator;
-    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
-    return ctx;
+    return kc_fault_context((kc_context_config){.n_threads = 3}, fault);
 }
 
 static void end_context(kc_context *ctx, const kc_fault *fault)

@@ -443,13 +443,10 @@ static void sweep(const svm_case *c, int32_t type, int is_given, kc_fault_mode m
     size_t n = 1;
 
     for (;; n++) {
-        kc_context *in = NULL;
+        kc_context *in = kc_fault_context((kc_context_config){.n_threads = 2}, &fault);
         kc_status status;
 
-        kc_fault_init(&fault);
-        const kc_context_config config = {
-            .struct_size = sizeof config, .allocator = &fault.allocator, .n_threads = 2};
-        REQUIRE(kc_context_create(&config, &in, NULL) == KC_OK);
+        REQUIRE(in != NULL);
         kc_fault_arm(&fault, n, mode);
         status = fit_and_predict(in, c, type, is_given);
         const int has_failed = kc_fault_disarm(&fault);

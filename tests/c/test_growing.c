@@ -221,11 +221,8 @@ static void refused_memory_leaves_the_points_as_they_were(void)
 
 int main(void)
 {
-    kc_context_config config = {.struct_size = sizeof config, .n_threads = 1};
-
-    kc_fault_init(&fault);
-    config.allocator = &fault.allocator;
-    if (kc_context_create(&config, &ctx, NULL) != KC_OK)
+    ctx = kc_fault_context((kc_context_config){.n_threads = 1}, &fault);
+    if (ctx == NULL)
         return 1;
     RUN(points_added_one_by_one_are_those_packed_at_once);
     RUN(a_point_is_replaced_without_touching_the_others);

@@ -46,7 +46,6 @@ typedef struct fixture {
 static void set_up(fixture *f, const operation *op)
 {
     const size_t scale = op->n_threads > 1 ? 8 : 1;
-    kc_context_config config = {.struct_size = sizeof config, .allocator = &f->fault.allocator};
 
     *f = (fixture){.op = op};
     f->samples[0] = ref_random(1, N_X * scale, D, 0.2, KC_F32);
@@ -57,8 +56,7 @@ static void set_up(fixture *f, const operation *op)
     f->n_bytes = N_X * N_X * scale * scale * kc_dtype_bytes(op->dtype);
     f->out = malloc(f->n_bytes);
     f->expected = malloc(f->n_bytes);
-    kc_fault_init(&f->fault);
-    CHECK(kc_context_create(&config, &f->ctx, NULL) == KC_OK);
+    f->ctx = kc_fault_context((kc_context_config){0}, &f->fault);
 }
 
 static void tear_down(fixture *f)

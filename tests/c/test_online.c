@@ -209,11 +209,7 @@ static void a_budget_that_is_never_reached_changes_nothing(void)
 
         CHECK(online_run(ctx, plain, &c, &a, false) == KC_OK);
         CHECK(online_run(ctx, bounded, &c, &b, false) == KC_OK);
-        double *x = online_values(ctx, plain, &c, KC_READING_LAST);
-        double *y = online_values(ctx, bounded, &c, KC_READING_LAST);
-        CHECK(memcmp(x, y, c.n * sizeof *x) == 0);
-        free(x);
-        free(y);
+        CHECK(online_predict_alike(ctx, plain, bounded, &c));
         kc_online_free(ctx, plain);
         kc_online_free(ctx, bounded);
         online_case_free(&c);
@@ -252,12 +248,9 @@ static void projection_keeps_no_more_points_than_the_space_has_dimensions(void)
 static void one_sample_takes_no_memory_once_there_is_room(void)
 {
     kc_fault fault;
-    kc_context_config config = {.struct_size = sizeof config};
-    kc_context *own = NULL;
+    kc_context *own = kc_fault_context((kc_context_config){0}, &fault);
 
-    kc_fault_init(&fault);
-    config.allocator = &fault.allocator;
-    REQUIRE(kc_context_create(&config, &own, NULL) == KC_OK);
+    REQUIRE(own != NULL);
     for (int32_t strategy = 0; strategy <= KC_STRATEGY_MERGE; strategy++)
         for (int form = 0; form <= REF_CSR; form += REF_CSR) {
             online_case c = online_case_make(200, 20, 3, KC_F32);
@@ -346,14 +339,11 @@ static void refused_memory_is_told_and_nothing_is_lost(void)
             for (size_t n = 1;; n++) {
                 online_case c = online_case_make(20, 130, 3, KC_F64);
                 kc_fault fault;
-                kc_context_config config = {.struct_size = sizeof config, .n_threads = 1};
-                kc_context *own = NULL;
+                kc_context *own = kc_fault_context((kc_context_config){.n_threads = 1}, &fault);
                 kc_status status;
                 bool has_failed;
 
-                kc_fault_init(&fault);
-                config.allocator = &fault.allocator;
-                CHECK(kc_context_create(&config, &own, NULL) == KC_OK);
+                REQUIRE(own != NULL);
                 kc_fault_arm(&fault, n, (kc_fault_mode)mode);
                 status = live(own, &c, &all[k]);
                 has_failed = kc_fault_disarm(&fault);
@@ -400,11 +390,7 @@ static void a_stopped_call_has_learnt_from_the_samples_before(void)
         CHECK(online_run(ctx, replay, &c, &one, false) == KC_OK);
     }
     CHECK(online_info(replay).n_points == info.n_points);
-    double *a = online_values(ctx, online, &c, KC_READING_LAST);
-    double *b = online_values(ctx, replay, &c, KC_READING_LAST);
-    CHECK(memcmp(a, b, c.n * sizeof *a) == 0);
-    free(a);
-    free(b);
+    CHECK(online_predict_alike(ctx, online, replay, &c));
     kc_online_free(ctx, online);
     kc_online_free(ctx, replay);
     online_case_free(&c);
@@ -531,7 +517,7 @@ static void wrong_calls_are_refused_with_words(void)
     kc_online *online = online_make(ctx, &c, &(online_options){0});
     kc_online *bounded = online_make(ctx, &c, &(online_options){.budget = 5, .strategy = 1});
     online_call batch = {.rule = KC_RULE_BATCH}, plain = {0}, early = {.first = -2};
-    online_call low = {.margin = -1};
+    online_call low = {.margin = -1}, negative = {.n_rows = -1};
     double out;
     ref_view view = ref_view_make(&c.samples, REF_DENSE, KC_F64);
     kc_error err = {0};
@@ -546,6 +532,8 @@ static void wrong_calls_are_refused_with_words(void)
     CHECK(online_run(ctx, online, &c, &early, false) == KC_ERR_ARG);
     CHECK(online_run(ctx, online, &c, &low, false) == KC_ERR_ARG);
     CHECK(strstr(low.err.text, "margin is -1") != NULL);
+    CHECK(online_run(ctx, online, &c, &negative, false) == KC_ERR_SHAPE);
+    CHECK(strstr(negative.err.text, "-1 rows") != NULL);
     c.classes[7] = 2;
     CHECK(online_run(ctx, online, &c, &plain, false) == KC_ERR_ARG);
     CHECK(strstr(plain.err.text, "classes[7] is 2") != NULL);

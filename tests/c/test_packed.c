@@ -510,11 +510,8 @@ static void a_subset_without_memory_is_empty_and_leaks_nothing(void)
 
 int main(void)
 {
-    kc_context_config config = {.struct_size = sizeof config, .allocator = &fault.allocator};
-
-    kc_fault_init(&fault);
-    if (kc_context_create(&config, &ctx, &err) != KC_OK ||
-        kc_call_begin(&call, ctx, NULL, "pack", &err) != KC_OK)
+    ctx = kc_fault_context((kc_context_config){0}, &fault);
+    if (ctx == NULL || kc_call_begin(&call, ctx, NULL, "pack", &err) != KC_OK)
         return 1;
     RUN(every_form_gives_the_same_samples_and_norms);
     RUN(panels_and_norms_are_filled_up_with_zeros);

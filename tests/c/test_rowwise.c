@@ -243,11 +243,8 @@ static void refused_memory_is_reported_and_nothing_is_lost(void)
 
 int main(void)
 {
-    kc_context_config config = {.struct_size = sizeof config};
-
-    kc_fault_init(&fault);
-    config.allocator = &fault.allocator;
-    if (kc_context_create(&config, &ctx, &err) != KC_OK)
+    ctx = kc_fault_context((kc_context_config){0}, &fault);
+    if (ctx == NULL)
         return 1;
     RUN(every_form_holds_the_same_numbers);
     RUN(only_layouts_that_must_be_are_copied);

@@ -208,12 +208,9 @@ static void refused_memory_is_an_error_and_leaves_nothing_behind(void)
 
     for (size_t n = 1; has_failed; n++) {
         kc_store_counters count;
-        kc_context *in = NULL;
         kc_fault fault;
-        kc_fault_init(&fault);
-        const kc_context_config config = {
-            .struct_size = sizeof config, .allocator = &fault.allocator, .n_threads = 1};
-        REQUIRE(kc_context_create(&config, &in, NULL) == KC_OK);
+        kc_context *in = kc_fault_context((kc_context_config){.n_threads = 1}, &fault);
+        REQUIRE(in != NULL);
         kc_fault_arm(&fault, n, KC_FAULT_ONCE);
         result r = solve_computed(in, &classes, &set, &count);
         has_failed = kc_fault_disarm(&fault);
