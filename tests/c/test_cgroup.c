@@ -1,47 +1,10 @@
 /* base/kc_cgroup.h, on trees of files made for the purpose. */
 #include "base/kc_cgroup.h"
 
-#include <ftw.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/kc_cpu.h"
 #include "base/kc_os.h"
+#include "file_tree.h"
 #include "kc_test.h"
-
-static char root[] = "cgroup_XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *at)
-{
-    (void)info;
-    (void)kind;
-    return at->level > 0 ? remove(path) : 0;
-}
-
-static void clear_tree(void)
-{
-    CHECK(nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0);
-}
-
-/* Writes a file under the root, with the folders on the way to it. */
-static void write_file(const char *path, const char *text)
-{
-    char name[512];
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s%s", root, path);
-    for (char *at = name + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
-        mkdir(name, 0700);
-        *at = '/';
-    }
-    file = fopen(name, "w");
-    REQUIRE(file != NULL);
-    fputs(text, file);
-    fclose(file);
-}
 
 #define MOUNTS "/proc/self/mountinfo"
 #define GROUPS "/proc/self/cgroup"
@@ -207,7 +170,7 @@ static void damaged_and_endless_lines_do_no_harm(void)
 
 int main(void)
 {
-    if (mkdtemp(root) == NULL)
+    if (!make_tree())
         return 1;
     RUN(a_system_without_groups_has_no_quota);
     RUN(version_2_is_read_and_rounded_up);
@@ -219,7 +182,6 @@ int main(void)
     RUN(the_usable_cpus_are_bounded_by_quota_and_by_affinity);
     RUN(controllers_are_compared_as_whole_words);
     RUN(damaged_and_endless_lines_do_no_harm);
-    clear_tree();
-    rmdir(root);
+    remove_tree();
     return kc_test_end();
 }

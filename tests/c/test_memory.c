@@ -2,41 +2,9 @@
  */
 #include "base/kc_memory.h"
 
-#include <ftw.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/kc_cgroup.h"
+#include "file_tree.h"
 #include "kc_test.h"
-
-static char root[] = "memory_XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *at)
-{
-    (void)info;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    char name[512];
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s%s", root, path);
-    for (char *at = name + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
-        mkdir(name, 0700);
-        *at = '/';
-    }
-    file = fopen(name, "w");
-    REQUIRE(file != NULL);
-    fputs(text, file);
-    fclose(file);
-}
 
 static void without_files_nothing_is_known(void)
 {
@@ -88,12 +56,12 @@ static void a_context_leaves_what_its_limit_leaves(void)
 
 int main(void)
 {
-    if (mkdtemp(root) == NULL)
+    if (!make_tree())
         return 1;
     RUN(without_files_nothing_is_known);
     RUN(the_machine_says_what_it_has_available);
     RUN(the_tightest_group_counts_and_idle_file_pages_are_free);
     RUN(a_context_leaves_what_its_limit_leaves);
-    nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree();
     return kc_test_end();
 }
