@@ -22,18 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import datasets
 import machine
-import programs
 from kcore.kernels import RBF, Kernel, Linear, Polynomial
-from report import (
-    Goal,
-    count_goals,
-    default_path,
-    figure,
-    markdown_table,
-    milliseconds,
-    text_table,
-    write_json,
-)
+from report import Goal, figure, milliseconds
+from session import Session, add_programs, option_parser
 from timing import Times, interleave
 
 C_PROGRAMS = ["bench_ops", "bench_exp", "bench_kernel"]
@@ -278,7 +269,7 @@ def case_rows(cases: list[Case]) -> list[list[str]]:
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--n", type=int, default=4000, help="samples on each side (4000)")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each case (1)")
     parser.add_argument("--rounds", type=int, default=5, help="at least so many for each case (5)")
@@ -286,22 +277,13 @@ def options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers of them")
     parser.add_argument("--full", action="store_true", help="all kernels with all --dims")
     parser.add_argument("--data", help="folder of real data, for a9a (else KCORE_DATA)")
-    parser.add_argument("--output", type=Path, help="where to write the JSON result")
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
-    parser.add_argument(
-        "--programs",
-        type=Path,
-        default=programs.FOLDER,
-        help="folder of the C benchmarks (build/release/bench)",
-    )
+    add_programs(parser)
     return parser.parse_args()
 
 
 def main() -> None:
     args = options()
-    table = markdown_table if args.markdown else text_table
-    about = machine.describe()
-    print(machine.summary(about))
+    session = Session("kernels", args)
     print(
         "\nMinima of interleaved repeats, milliseconds; on one thread (t1) CPU time where it is "
         "less, on two (t2) the clock's.\nWhere the machine has other work to do, the clock's "
@@ -310,24 +292,16 @@ def main() -> None:
     cases = [latency(args.seconds)]
     cases += dense_cases(args)
     cases += sparse_cases(args)
-    print(table(CASE_HEAD, case_rows(cases)))
+    print(session.table(CASE_HEAD, case_rows(cases)))
     goals = list(goals_of(cases))
-    print("\n" + table(["goal", "found", "asked", ""], [goal.cells() for goal in goals]))
-    print(f"\n{count_goals(goals)}\n")
-    lines = programs.run(C_PROGRAMS, args.programs)
-    if lines:
-        print(programs.table(lines, "inner loops and blocks, one thread"))
-    about["load_at_end"] = machine.load()
-    path = args.output or default_path("kernels", about["date"])
-    result = {
-        "benchmark": "kernels",
-        "about": about,
-        "cases": [case.as_json() for case in cases],
-        "goals": [goal.as_json() for goal in goals],
-        "programs": lines,
-    }
-    write_json(path, result)
-    print(f"\nwritten to {path}")
+    session.print_goals(goals)
+    lines = session.run_programs(C_PROGRAMS, "inner loops and blocks, one thread")
+    session.write(
+        cases=[case.as_json() for case in cases],
+        goals=[goal.as_json() for goal in goals],
+        programs=lines,
+    )
+    session.end()
 
 
 if __name__ == "__main__":

@@ -24,15 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import machine
 from kcore.perceptron import KernelPerceptron
-from report import (
-    Goal,
-    count_goals,
-    default_path,
-    figure,
-    markdown_table,
-    text_table,
-    write_json,
-)
+from report import Goal, figure
+from session import Session, option_parser
 
 KERNELS = ["rbf", "poly"]
 DTYPES = {"f32": np.float32, "f64": np.float64}
@@ -209,36 +202,25 @@ def case_rows(cases: list[Case]) -> list[list[str]]:
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--calls", type=int, default=5000, help="timed for each case (5000)")
     parser.add_argument("--full", action="store_true", help="the strategy 'projection' too")
-    parser.add_argument("--output", type=Path, help="where to write the JSON result")
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
     return parser.parse_args()
 
 
 def main() -> None:
     args = options()
-    table = markdown_table if args.markdown else text_table
-    about = machine.describe()
-    print(machine.summary(about))
+    session = Session("online", args)
     print("\nMicroseconds of one call with one sample, by the clock; points kept x features.\n")
     with threadpool_limits(limits=1):
         cases = list(cases_of(args))
-    print(table(CASE_HEAD, case_rows(cases)))
+    print(session.table(CASE_HEAD, case_rows(cases)))
     goals = list(goals_of(cases))
-    print("\n" + table(["goal", "found", "asked", ""], [goal.cells() for goal in goals]))
-    print(f"\n{count_goals(goals)}\n")
-    about["load_at_end"] = machine.load()
-    path = args.output or default_path("online", about["date"])
-    result = {
-        "benchmark": "online",
-        "about": about,
-        "cases": [case.as_json() for case in cases],
-        "goals": [goal.as_json() for goal in goals],
-    }
-    write_json(path, result)
-    print(f"\nwritten to {path}")
+    session.print_goals(goals)
+    session.write(
+        cases=[case.as_json() for case in cases], goals=[goal.as_json() for goal in goals]
+    )
+    session.end()
 
 
 if __name__ == "__main__":

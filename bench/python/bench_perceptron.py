@@ -25,19 +25,9 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import datasets
-import machine
-import programs
 from kcore.perceptron import Perceptron
-from report import (
-    Goal,
-    count_goals,
-    default_path,
-    figure,
-    markdown_table,
-    milliseconds,
-    text_table,
-    write_json,
-)
+from report import Goal, figure, milliseconds
+from session import Session, add_programs, option_parser
 from timing import Times, interleave
 
 C_PROGRAMS = ["bench_linear_ops"]
@@ -188,30 +178,21 @@ def case_rows(cases: list[Case]) -> list[list[str]]:
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--n", type=int, default=100_000, help="dense samples (100000)")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each case (2)")
     parser.add_argument("--rounds", type=int, default=5, help="at least so many for each case (5)")
     parser.add_argument("--data", help="folder of real data, for a9a (else KCORE_DATA)")
-    parser.add_argument("--output", type=Path, help="where to write the JSON result")
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
-    parser.add_argument(
-        "--programs",
-        type=Path,
-        default=programs.FOLDER,
-        help="folder of the C benchmarks (build/release/bench)",
-    )
+    add_programs(parser)
     return parser.parse_args()
 
 
 def main() -> None:
     args = options()
-    table = markdown_table if args.markdown else text_table
-    about = machine.describe()
-    print(machine.summary(about))
+    session = Session("perceptron", args)
     print("\nMinima of interleaved repeats of one fit, one thread, CPU time where it is less.\n")
     cases = [*dense_cases(args), *sparse_cases(args)]
-    print(table(CASE_HEAD, case_rows(cases)))
+    print(session.table(CASE_HEAD, case_rows(cases)))
     times = one_sample(args.seconds)
     own, other = (figure(1e6 * times[name].best(1)) for name in ("kcore", "sklearn"))
     print(f"\npartial_fit of one sample of 100 features: {own} us, scikit-learn {other} us")
@@ -219,23 +200,15 @@ def main() -> None:
         Goal(f"{case.name}, {case.dtype}: sklearn / kcore", case.ratio, case.least)
         for case in cases
     ]
-    print("\n" + table(["goal", "found", "asked", ""], [goal.cells() for goal in goals]))
-    print(f"\n{count_goals(goals)}\n")
-    lines = programs.run(C_PROGRAMS, args.programs)
-    if lines:
-        print(programs.table(lines, "one sample (scan), one update (learn)"))
-    about["load_at_end"] = machine.load()
-    path = args.output or default_path("perceptron", about["date"])
-    result = {
-        "benchmark": "perceptron",
-        "about": about,
-        "cases": [case.as_json() for case in cases],
-        "one_sample": {name: one.as_json() for name, one in times.items()},
-        "goals": [goal.as_json() for goal in goals],
-        "programs": lines,
-    }
-    write_json(path, result)
-    print(f"\nwritten to {path}")
+    session.print_goals(goals)
+    lines = session.run_programs(C_PROGRAMS, "one sample (scan), one update (learn)")
+    session.write(
+        cases=[case.as_json() for case in cases],
+        one_sample={name: one.as_json() for name, one in times.items()},
+        goals=[goal.as_json() for goal in goals],
+        programs=lines,
+    )
+    session.end()
 
 
 if __name__ == "__main__":

@@ -20,12 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import baselines
 import datasets
-import machine
 import problems
-import programs
 import svm_parts
 from contest import Settings, run_case
-from report import count_goals, default_path, markdown_table, text_table, write_json
+from session import Session, add_programs, option_parser
 from svm_run import ALL_ROWS, Run, thread_counts
 from workers import open_workers
 
@@ -48,10 +46,8 @@ def warm_up(run: Run) -> None:
     run_case(run.workers, case, thread_counts(run), settings, predict_rows=[ALL_ROWS])
 
 
-def as_json(run: Run, about: dict[str, Any], missing: dict[str, str]) -> dict[str, Any]:
+def as_json(run: Run, missing: dict[str, str]) -> dict[str, Any]:
     return {
-        "benchmark": "svm",
-        "about": about,
         "settings": {
             "mode": run.mode,
             "subject": run.subject,
@@ -72,7 +68,7 @@ def as_json(run: Run, about: dict[str, Any], missing: dict[str, str]) -> dict[st
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = option_parser(__doc__)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="about two minutes")
     size.add_argument("--full", action="store_true", help="all sizes; hours")
@@ -85,16 +81,13 @@ def options() -> argparse.Namespace:
     parser.add_argument("--cache-size", type=float, help="MB, for every library (2000)")
     parser.add_argument("--cap", type=float, help="seconds that one fit may take")
     parser.add_argument("--seconds", type=float, help="after which no further case is begun")
-    parser.add_argument("--output", type=Path, help="where to write the JSON result")
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
-    parser.add_argument(
-        "--programs", type=Path, default=programs.FOLDER, help="folder of the C benchmarks"
-    )
+    add_programs(parser)
     return parser.parse_args()
 
 
-def start(args: argparse.Namespace) -> tuple[Run, dict[str, str]]:
+def start(session: Session) -> tuple[Run, dict[str, str]]:
     """Start the libraries' processes."""
+    args = session.args
     mode = "quick" if args.quick else "full" if args.full else "default"
     folder = datasets.data_folder(args.data)
     settings = SETTINGS[mode]
@@ -112,7 +105,7 @@ def start(args: argparse.Namespace) -> tuple[Run, dict[str, str]]:
         cache_size=args.cache_size,
         max_threads=args.threads,
         seconds=SECONDS[mode] if args.seconds is None else args.seconds,
-        table=markdown_table if args.markdown else text_table,
+        table=session.table,
         names=args.cases,
     )
     return run, missing
@@ -120,12 +113,10 @@ def start(args: argparse.Namespace) -> tuple[Run, dict[str, str]]:
 
 def main() -> None:
     args = options()
-    about = machine.describe()
-    print(machine.summary(about))
-    run, missing = start(args)
+    session = Session("svm", args)
+    run, missing = start(session)
     for text in missing.values():
         print(text)
-    path = args.output or default_path("svm", about["date"])
     warm_up(run)
     parts: dict[str, Callable[[], None]] = {
         "latency": lambda: svm_parts.run_latency(run),
@@ -141,18 +132,16 @@ def main() -> None:
         share += SHARES[name] / whole
         run.deadline = begin + share * run.seconds
         parts[name]()
-        about["load_at_end"] = machine.load()
-        write_json(path, as_json(run, about, missing))  # a run that is broken off leaves its parts
+        session.write(**as_json(run, missing))
     for worker in run.workers:
         worker.stop()
     if run.goals:
-        print("\n" + run.table(["goal", "found", "asked", ""], [g.cells() for g in run.goals]))
-        print(f"\n{count_goals(run.goals)}")
+        session.print_goals(run.goals)
     if run.skipped:
         print(f"\nout of time, not run: {', '.join(run.skipped)}")
     print("\nmilliseconds, fastest of interleaved repeats; ! objective worse than the best by more")
     print("than 1e-5 of it (counts for nothing), > reached the cap (a bound)")
-    print(f"written to {path}")
+    session.end()
 
 
 if __name__ == "__main__":
