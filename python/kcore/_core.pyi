@@ -5,6 +5,7 @@ from typing import Any, Final, NoReturn, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from kcore._validate import Float, Points
 
@@ -277,9 +278,6 @@ class OnlineLearner:
         time_limit: float,
         callback: Callable[..., object] | None,
     ) -> dict[str, Any]: ...
-    def learn_one(self, x: object, code: int, n_classes: int, margin: float, eta: float) -> int: ...
-    @property
-    def last_criterion(self) -> float: ...
     def decide(self, points: Points, reading: int, n_threads: int) -> NDArray[np.float64]: ...
     def decide_plain(
         self, x: object, reading: int, n_threads: int
@@ -290,7 +288,25 @@ class OnlineLearner:
         self,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]: ...
 
-def same_values(now: dict[str, Any], names: tuple[str, ...], before: tuple[Any, ...]) -> bool: ...
+@disjoint_base
+class OneByOne:
+    learner: OnlineLearner
+    names: NDArray[np.object_] | None
+    traits: tuple[Any, ...]
+    labels: list[Any]
+    code_of: dict[Any, int]
+    seen: Any
+    n_passes: int
+    is_converged: bool
+    mistakes: Any
+    criterion: Any
+    bound: float | None
+    rows: Any
+    cache: dict[str, Any]
+    def learn_one(
+        self, asked: dict[str, Any], names: tuple[str, ...], x: object, y: object, classes: object
+    ) -> bool: ...
+
 def load_online(
     nodes: Sequence[tuple[int, int, float, float]] | None, image: bytes
 ) -> OnlineLearner: ...

@@ -13,14 +13,18 @@ READING_MEAN = KC_READING_MEAN
 READING_VOTES = KC_READING_VOTES
 
 
-def same_values(dict now, tuple names, tuple before):
-    """Say whether the values by these names are those there were: for many, quickly."""
+cdef bint same_values(dict now, tuple names, tuple before) except -1:
+    """Say whether the values by these names are those there were."""
     cdef Py_ssize_t k
     for k in range(len(names)):
         value = now.get(names[k])
         if value is not before[k] and value != before[k]:
             return False
     return True
+
+
+cdef bint is_number(value) noexcept:
+    return type(value) is float or type(value) is int
 
 
 @cython.final
@@ -142,8 +146,8 @@ cdef class OnlineLearner:
             self, True, points, ask, codes, n_classes, weights, first, rule, is_shuffled, margin,
             theta, eta, cache_bytes, n_threads, time_limit, callback)
 
-    def learn_one(self, x, int32_t code, int32_t n_classes, double margin, double eta):
-        """Learn from a sample; return its mistakes, -1 where `x` is not an array of one row."""
+    cdef bint learn_alone(self, x, int32_t code, double margin, double eta) except -1:
+        """Learn from a sample, unless `x` is not simply an array of one row."""
         cdef kc_run run
         cdef kc_perceptron_settings settings
         cdef kc_perceptron_data data
@@ -152,10 +156,10 @@ cdef class OnlineLearner:
         cdef kc_status status
         cdef View view
         if not open_plain(&view, x, self.n_cols):
-            return -1
+            return False
         try:
             if view.points.n_rows != 1:
-                return -1
+                return False
             run = run_with(1)
             memset(&settings, 0, sizeof(settings))
             settings.struct_size = sizeof(settings)
@@ -166,7 +170,7 @@ cdef class OnlineLearner:
             memset(&data, 0, sizeof(data))
             data.struct_size = sizeof(data)
             data.x = &view.points
-            data.n_classes = n_classes
+            data.n_classes = max(2, <int32_t>self.n_outputs)
             data.classes = &code
             report.struct_size = sizeof(report)
             report.mistakes = &self.mistakes
@@ -176,14 +180,9 @@ cdef class OnlineLearner:
                     status = kc_online_learn(
                         self.context.ptr, &run, self.ptr, &settings, &data, -1, &report, &err)
                 check(status, &err)
-            return self.mistakes
+            return True
         finally:
             close_view(&view)
-
-    @property
-    def last_criterion(self):
-        """What learn_one added to the criterion."""
-        return self.criterion
 
     # Reading.
 
@@ -251,6 +250,84 @@ cdef class OnlineLearner:
             indptr = bounds = empty(info.n_points + 1, INT64)
             kc_online_vectors_csr(self.ptr, &indptr[0], &indices[0], &values[0])
             return data[:info.n_values], columns[:info.n_values], bounds
+
+
+cdef class OneByOne:
+    """What learning from one sample reads and changes of an ``Active``, side by side.
+
+    The points that a sample meets drive all else out of the cache: whatever is looked up elsewhere
+    costs several times what it seems to.
+
+    Attributes
+    ----------
+    learner : OnlineLearner
+    names : ndarray of str or None
+        Of the features, where the samples were a data frame.
+    traits : tuple
+        Parameters of the estimator when learning began.
+    labels : list
+        Of the classes.
+    code_of : dict
+        Their numbers.
+    seen : object
+        The last `classes` that were looked at.
+    n_passes, mistakes, criterion, is_converged, bound, rows, cache
+        What calls reported.
+    """
+
+    cdef public OnlineLearner learner
+    cdef public object names, traits, labels, code_of, seen
+    cdef public int64_t n_passes
+    cdef public bint is_converged
+    cdef public object mistakes, criterion, bound, rows, cache
+
+    cdef int code_in(self, y, classes) except -2:
+        """Return the code of the one label in `y`, -1 where that takes a closer look."""
+        try:
+            if classes is not None and classes is not self.seen and classes != self.labels:
+                return -1
+            code = (<dict?>self.code_of).get(y.item() if type(y) is ndarray else y[0])
+            return -1 if code is None or len(y) != 1 else code
+        except (TypeError, ValueError, IndexError, KeyError):
+            return -1
+
+    def learn_one(self, dict asked, tuple names, x, y, classes):
+        """Learn from one sample on the short way; say whether that could be done.
+
+        Parameters
+        ----------
+        asked : dict
+            Parameters of the estimator.
+        names : tuple of str
+            Those that must be what they were when learning began.
+        x, y, classes : object
+            As given by the caller.
+        """
+        cdef OnlineLearner learner = self.learner
+        cdef int code
+        eta, margin = asked["eta"], asked["margin"]
+        if (
+            self.names is not None
+            or learner.nodes is None
+            or asked["class_weight"] is not None
+            or asked["rule"] != "single"
+            or not is_number(eta)
+            or not is_number(margin)
+            or not same_values(asked, names, self.traits)
+        ):
+            return False
+        code = self.code_in(y, classes)
+        if code < 0 or not learner.learn_alone(x, code, margin, eta):
+            return False
+        with cython.critical_section(self):
+            self.n_passes += 1
+            self.mistakes = learner.mistakes
+            self.criterion = learner.criterion
+            self.is_converged = learner.mistakes == 0
+            self.bound = self.rows = None
+            if self.cache:
+                self.cache.clear()
+        return True
 
 
 def load_online(nodes, bytes image):

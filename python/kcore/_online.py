@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import time
 import warnings
 from collections.abc import Callable
@@ -44,6 +45,10 @@ TRAITS = (
 )  # fmt: skip
 
 
+# Attributes of an Active that are not in its dictionary.
+_SIDE_BY_SIDE = tuple(
+    name for name, kind in vars(_core.OneByOne).items() if inspect.isgetsetdescriptor(kind)
+)
 _MOST_PASSES = 1 << 16  # of one call of the core: the step and the report of each must be held
 
 
@@ -74,8 +79,10 @@ class CacheReport(NamedTuple):
         return cls(sum(computed), sum(hit), sum(evicted), told[-1].bytes_allowed, max(used))
 
 
-class Active(Expansion):
+class Active(_core.OneByOne, Expansion):
     """A learner, its labels, and what its last call reported."""
+
+    rows: CacheReport | None
 
     def __init__(
         self,
@@ -91,24 +98,31 @@ class Active(Expansion):
         self.traits = traits
         self.labels = classes.tolist()
         self.code_of = {label: code for code, label in enumerate(self.labels)}
-        self.seen: Any = None  # the last `classes` that were looked at
+        self.seen = None
         self.n_passes = 0
-        self.mistakes: Any = np.empty(0, np.int64)  # arrays, or numbers after a single sample
-        self.criterion: Any = np.empty(0)
+        self.mistakes = np.empty(0, np.int64)  # arrays, or numbers after a single sample
+        self.criterion = np.empty(0)
         self.is_converged = False
         self.stop: str | None = None  # what ended the last call before its time
-        self.bound: float | None = None
-        self.rows: CacheReport | None = None
+        self.bound = None
+        self.rows = None
         self.vectors = None
         self.sparse_type = None
 
     def __deepcopy__(self, memo: object) -> Self:
-        twin = object.__new__(type(self))  # with a learner of its own, for it will learn
-        twin.__dict__.update(self.__dict__, learner=copy.deepcopy(self.learner), cache={})
+        twin = type(self).__new__(type(self))  # with a learner of its own, for it will learn
+        twin.__setstate__({**self._values(), "learner": copy.deepcopy(self.learner), "cache": {}})
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "seen": None}
+        return {**self._values(), "seen": None}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def _values(self) -> dict[str, Any]:
+        return {**self.__dict__, **{name: getattr(self, name) for name in _SIDE_BY_SIDE}}
 
     def note(self, report: dict[str, Any], n_passes: int) -> None:
         """Keep what a call said of itself; `n_passes` were made before it."""

@@ -289,8 +289,13 @@ default='rbf'
         -------
         self
         """
-        state = self.__dict__.get("_fitted")
-        if state is not None and sample_weight is None and self._learn_one(state, X, y, classes):
+        asked = self.__dict__
+        state = asked.get("_fitted")
+        if (
+            state is not None
+            and sample_weight is None
+            and state.learn_one(asked, TRAITS, X, y, classes)
+        ):
             return self
         self._refuse_balanced()
         if state is None:
@@ -322,39 +327,6 @@ default='rbf'
         report = self._run(state, lesson, eta, self._limit())
         state.note(report, state.n_passes)
         state.bound = state.rows = None
-
-    def _learn_one(self, state: Active, X: Any, y: Any, classes: Any) -> bool:
-        """Learn from one sample on the short way; say whether that could be done."""
-        if (
-            state.names is not None
-            or self.class_weight is not None
-            or (type(self.eta) is not float and type(self.eta) is not int)
-            or (type(self.margin) is not float and type(self.margin) is not int)
-            or self.rule != "single"
-            or state.learner.nodes is None
-            or not _core.same_values(self.__dict__, TRAITS, state.traits)
-        ):
-            return False
-        try:
-            if classes is not None and classes is not state.seen and classes != state.labels:
-                return False
-            code = state.code_of.get(y.item() if type(y) is np.ndarray else y[0])
-            if code is None or len(y) != 1:
-                return False
-        except (TypeError, ValueError, IndexError, KeyError):
-            return False
-        learner = state.learner
-        n_mistakes = learner.learn_one(X, code, len(state.labels), self.margin, self.eta)
-        if n_mistakes < 0:
-            return False
-        state.n_passes += 1
-        state.mistakes = n_mistakes
-        state.criterion = learner.last_criterion
-        state.is_converged = n_mistakes == 0
-        state.bound = state.rows = None
-        if state.cache:
-            state.cache.clear()
-        return True
 
     # ---- Results
 
