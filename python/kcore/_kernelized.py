@@ -16,7 +16,8 @@ from kcore._validate import CSR, Points
 from kcore.kernels import MAX_DEGREE, Kernel
 
 Nodes: TypeAlias = list[tuple[int, int, float, float]]
-KernelLike: TypeAlias = str | Kernel | Callable[[Any, Any], Any]
+Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
+KernelLike: TypeAlias = str | Kernel | Function
 
 _KERNELS = {
     "linear": _core.LINEAR,
@@ -44,6 +45,10 @@ class Expansion(Fitted):
 
     def _holder(self) -> _core.Model | _core.OnlineLearner:
         """Return what keeps the points in the core."""
+        raise NotImplementedError
+
+    def ids(self) -> NDArray[Any]:
+        """Return the numbers of the points kept, among the samples of the fit."""
         raise NotImplementedError
 
     def support_vectors(self) -> Points | None:
@@ -147,6 +152,21 @@ class KernelEstimator(Estimator):
             f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
         )
 
+    def _evaluate(
+        self, X: Any, state: Expansion, ask: Callable[..., NDArray[Any]], *how: Any
+    ) -> NDArray[Any]:
+        """Give the model samples, or kernel values with those of the fit."""
+        is_matrix = state.vectors is None and state._holder().describe()["is_given"]
+        # Kernel values with the points kept alone are enough.
+        points = self._points_to_predict(X, state, (len(state.ids()),) if is_matrix else ())
+        if state.vectors is None:
+            return ask(points, *how)
+        kernel = cast("Function", self.kernel)
+        vectors = _in_columns(state.vectors, state.ids(), state.shape[0])
+        return np.concatenate(
+            [ask(values, *how) for values in _kernel_chunks(kernel, points, vectors)]
+        )
+
     @fitted
     def support_vectors_(self) -> Any:
         """The points kept; an empty array where kernel values were given."""
@@ -202,7 +222,7 @@ def array_type(X: Any) -> Any:
     return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
 
 
-def _ask_kernel(kernel: Callable[[Any, Any], Any], x: Any, z: Any) -> NDArray[np.float64]:
+def _ask_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
     """Return the values of a Python function, checked for their shape."""
     values = np.asarray(kernel(x, z))
     if values.shape != (x.shape[0], z.shape[0]):
@@ -233,7 +253,7 @@ class AskedKernel:
         Of the matrix of all values.
     """
 
-    def __init__(self, kernel: Callable[[Any, Any], Any], points: Points) -> None:
+    def __init__(self, kernel: Function, points: Points) -> None:
         self.shape = (points.shape[0], points.shape[0])
         self.dtype = np.dtype(np.float64)
         self._kernel = kernel
@@ -252,8 +272,8 @@ class AskedKernel:
 _CHUNK_VALUES = 2**21  # 16 MB of doubles
 
 
-def kernel_chunks(
-    kernel: Callable[[Any, Any], Any], points: Points, vectors: Points
+def _kernel_chunks(
+    kernel: Function, points: Points, vectors: Points
 ) -> Iterator[NDArray[np.float64]]:
     """Give the values of a Python function with the support vectors, some rows at a time."""
     samples, others = as_user_sees(points), as_user_sees(vectors)
@@ -264,7 +284,7 @@ def kernel_chunks(
         yield values
 
 
-def in_columns(vectors: Points, support: NDArray[Any], n_samples: int) -> Points:
+def _in_columns(vectors: Points, support: NDArray[Any], n_samples: int) -> Points:
     """Return support vectors in the order in which the core takes kernel values with them.
 
     That is theirs, or where all samples are support vectors, that of the samples.

@@ -47,6 +47,9 @@ class Machine(Expansion):
     def _holder(self) -> _core.Model:
         return self.model
 
+    def ids(self) -> NDArray[np.int32]:
+        return self.model.support()
+
     def __reduce__(self) -> tuple[Any, ...]:
         self.report()  # makes numbers of what the core filled in
         model = self.model

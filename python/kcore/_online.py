@@ -135,6 +135,9 @@ class Active(_core.OneByOne, Expansion):
     def _holder(self) -> _core.OnlineLearner:
         return self.learner
 
+    def ids(self) -> NDArray[np.int64]:
+        return self.learner.ids()
+
 
 class Lesson(NamedTuple):
     """What a call of the core learns from."""
@@ -155,7 +158,6 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     shuffle: bool
     budget: int | None
     strategy: str
-    multi_class: str
     precision: str
     callback: Callable[[Progress], object] | None
 
@@ -168,7 +170,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     ) -> tuple[Active, Points | AskedKernel]:
         """Return a learner that has seen nothing, and what it learns from."""
         nodes, _, data = self._kernel_of(points, weights)
-        is_direct = self._choice("multi_class", {"ovr": False, "direct": True}) and len(classes) > 2
+        is_direct, n_problems = self._problems(len(classes))
         budget = self._budget(nodes)
         average = self._average()
         if budget and average:
@@ -184,7 +186,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             READINGS[average],
             budget,
             self._choice("strategy", STRATEGIES),
-            self._seeds(1 if is_direct or len(classes) == 2 else len(classes)),
+            self._seeds(n_problems),
         )
         state = Active(points.shape, feature_names(X), classes, learner, self._traits())
         if isinstance(points, CSR):

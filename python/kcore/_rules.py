@@ -27,6 +27,7 @@ class RuleEstimator(Estimator):
     rule: str
     eta: float | str | Callable[[int], float]
     average: bool | str
+    multi_class: str
     class_weight: dict[Any, float] | str | None
     max_iter: int
     random_state: Any
@@ -37,6 +38,12 @@ class RuleEstimator(Estimator):
         if average and self._choice("rule", RULES) == _core.RULE_BATCH:
             raise ValueError(f"average={average!r} takes rule='single', got rule='batch'")
         return average
+
+    def _problems(self, n_classes: int) -> tuple[bool, int]:
+        """Return whether one problem has all classes of many, and the number of problems."""
+        choice = self._choice("multi_class", {"ovr": False, "direct": True})
+        is_direct = choice and n_classes > 2
+        return is_direct, 1 if is_direct or n_classes == 2 else n_classes
 
     def _most_passes(self) -> int:
         most = self._integer("max_iter")

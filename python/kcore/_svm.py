@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,14 +23,7 @@ from kcore._base import (
     fitted,
     weights_by_class,
 )
-from kcore._kernelized import (
-    AskedKernel,
-    KernelEstimator,
-    array_type,
-    in_columns,
-    kernel_chunks,
-    take_rows,
-)
+from kcore._kernelized import AskedKernel, KernelEstimator, array_type, take_rows
 from kcore._machine import Machine, as_start, same_classes, spread
 from kcore._report import FitReport, Progress
 from kcore._validate import CSR, Points
@@ -42,9 +35,6 @@ _PRECISIONS = {
 }
 _MULTI_CLASS = {"ovo": _core.ONE_VS_ONE, "ovr": _core.ONE_VS_REST}
 _SHAPES = {"ovr": True, "ovo": False}
-
-
-Function: TypeAlias = Callable[[Any, Any], Any]
 
 
 class Box(NamedTuple):
@@ -182,7 +172,7 @@ class SVM(KernelEstimator):
             return as_start(init, n_samples, n_rows)
         return spread(machine, n_samples, n_rows)
 
-    # ---- Prediction
+    # ---- Prediction, of one sample within a microsecond: a call of _state would be felt
 
     def _decide(self, X: Any, by_class: bool, method: str) -> NDArray[np.float64]:
         try:
@@ -208,22 +198,6 @@ class SVM(KernelEstimator):
                 return found
         return self._evaluate(
             X, machine, machine.model.classify, machine.classes, break_ties, n_jobs
-        )
-
-    def _evaluate(
-        self, X: Any, machine: Machine, ask: Callable[..., NDArray[Any]], *how: Any
-    ) -> NDArray[Any]:
-        """Give the model samples, or their kernel values with the support vectors."""
-        info = machine.model.describe()
-        # Kernel values with the support vectors alone are enough.
-        others = (info["n_support"],) if info["is_given"] and machine.vectors is None else ()
-        points = self._points_to_predict(X, machine, others)
-        if machine.vectors is None:
-            return ask(points, *how)
-        kernel = cast("Function", self.kernel)
-        vectors = in_columns(machine.vectors, machine.model.support(), machine.shape[0])
-        return np.concatenate(
-            [ask(values, *how) for values in kernel_chunks(kernel, points, vectors)]
         )
 
     # ---- Attributes

@@ -8,7 +8,7 @@ two samples, and with K(x, z) = x.z it makes the mistakes of `kcore.perceptron.P
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
-from kcore._kernelized import KernelLike, as_user_sees, in_columns, kernel_chunks, take_rows
+from kcore._kernelized import KernelLike, as_user_sees, take_rows
 from kcore._online import READINGS, TRAITS, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
@@ -414,18 +414,5 @@ default='rbf'
         if state.names is None and state.vectors is None:
             values = state.learner.decide_plain(X, reading, self._n_threads())
         if values is None:
-            how = (reading, self._n_threads())
-            parts = [state.learner.decide(part, *how) for part in self._parts(X, state)]
-            values = np.concatenate(parts) if len(parts) > 1 else parts[0]
+            values = self._evaluate(X, state, state.learner.decide, reading, self._n_threads())
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def _parts(self, X: Any, state: Active) -> Iterable[Points]:
-        """Give what the learner evaluates: samples, or kernel values with those of the fit."""
-        info = state.learner.describe()
-        # Kernel values with the samples kept alone are enough.
-        others = (info["n_points"],) if info["is_given"] and state.vectors is None else ()
-        points = self._points_to_predict(X, state, others)
-        if state.vectors is None:
-            return [points]
-        vectors = in_columns(state.vectors, state.learner.ids(), info["n_cols"])
-        return kernel_chunks(cast("Callable[[Any, Any], Any]", self.kernel), points, vectors)

@@ -290,7 +290,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         start: Line | None,
     ) -> Line:
         """Return weights at zero, or copies of those of `start`, which stay as they are."""
-        is_direct = self._choice("multi_class", {"ovr": False, "direct": True}) and len(classes) > 2
+        is_direct, n_states = self._problems(len(classes))
         average, has_pocket = self._average(), bool(self.pocket)
         if average and has_pocket:
             raise ValueError(f"average={average!r} and pocket=True exclude each other")
@@ -313,7 +313,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                     state.random[:] = seed
             return Line(shape, names, classes, states, traits, start.votes)
         n_outputs = len(classes) if is_direct else 1
-        n_states = 1 if is_direct or len(classes) == 2 else len(classes)
         # Without shuffling the generator is not asked, but may not be all zeros: ones mark that.
         seeds = self._seeds(n_states) if self.shuffle else np.ones((n_states, 4), np.uint64)
 
