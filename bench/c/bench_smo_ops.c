@@ -12,11 +12,12 @@
 #define MAX_CASES 128
 
 typedef struct smo_data {
-    const kc_smo_ops *ops;
-    const kc_smo_row_ops *rows;
+    const kc_smo_step_ops *ops;
+    kc_sweep_fn *sweep;
     kc_dtype dtype;
     size_t n;
     double *grad, *up, *low;
+    float *grad32, *up32, *low32; /* lanes of `single` */
     const void *row[SWEEP_ROWS], *diag;
     double delta[SWEEP_ROWS];
     double sink; /* what a loop returns goes here, so that it is not optimised away */
@@ -34,8 +35,7 @@ static void run_move(void *data)
 {
     smo_data *smo = data;
 
-    smo->sink +=
-        smo->rows->move(smo->grad, smo->row[0], smo->row[1], 1e-15, smo->up, smo->n).max_up;
+    smo->sink += smo->ops->move(smo->grad, smo->row[0], smo->row[1], 1e-15, smo->up, smo->n).max_up;
 }
 
 static void run_pick(void *data)
@@ -43,14 +43,31 @@ static void run_pick(void *data)
     smo_data *smo = data;
 
     smo->sink +=
-        smo->rows->pick(smo->grad, smo->low, smo->row[0], smo->diag, smo->n, 0.9, 1.0, 1.0).min_low;
+        smo->ops->pick(smo->grad, smo->low, smo->row[0], smo->diag, smo->n, 0.9, 1.0, 1.0).min_low;
+}
+
+static void run_move_single(void *data)
+{
+    smo_data *smo = data;
+
+    smo->sink +=
+        smo->ops->move(smo->grad32, smo->row[0], smo->row[1], 1e-15, smo->up32, smo->n).max_up;
+}
+
+static void run_pick_single(void *data)
+{
+    smo_data *smo = data;
+
+    smo->sink +=
+        smo->ops->pick(smo->grad32, smo->low32, smo->row[0], smo->diag, smo->n, 0.9, 1.0, 1.0)
+            .min_low;
 }
 
 static void run_sweep(void *data)
 {
     smo_data *smo = data;
 
-    smo->rows->sweep(smo->grad, smo->grad, smo->row, smo->delta, SWEEP_ROWS, smo->n);
+    smo->sweep(smo->grad, smo->grad, smo->row, smo->delta, SWEEP_ROWS, smo->n);
 }
 
 /* Row entries as doubles, whatever their type. */
@@ -115,10 +132,15 @@ static smo_data *make_data(kc_dtype dtype, size_t n)
     smo->grad = bench_numbers(padded, KC_F64, -1, 1);
     smo->up = bench_numbers(padded, KC_F64, 0, 3);
     smo->low = bench_alloc(padded, sizeof *smo->low);
+    smo->grad32 = bench_numbers(padded, KC_F32, -1, 1);
+    smo->up32 = bench_alloc(padded, sizeof *smo->up32);
+    smo->low32 = bench_alloc(padded, sizeof *smo->low32);
     for (size_t i = 0; i < padded; i++) {
         const double state = smo->up[i];
         smo->up[i] = state < 1 || i >= n ? -HUGE_VAL : 0;
         smo->low[i] = state > 2 || i >= n ? HUGE_VAL : 0;
+        smo->up32[i] = (float)smo->up[i];
+        smo->low32[i] = (float)smo->low[i];
     }
     smo->diag = bench_numbers(padded, dtype, 1, 1);
     for (size_t r = 0; r < SWEEP_ROWS; r++) {
@@ -164,12 +186,18 @@ int main(void)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             smo_data *smo = make_data(dtype, sizes[k]);
             for (size_t i = 0; i < n_isas; i++) {
-                smo->ops = smo_ops_of(&isas[i]);
-                smo->rows = kc_smo_rows(smo->ops, dtype);
+                const kc_smo_ops *ops = smo_ops_of(&isas[i]);
+                smo->ops = kc_smo_steps(ops, dtype);
+                smo->sweep = dtype == KC_F64 ? ops->sweep_f64 : ops->sweep_f32;
                 add(cases, &n_cases, "scan", isas[i].name, smo, run_scan);
                 add(cases, &n_cases, "move", isas[i].name, smo, run_move);
                 add(cases, &n_cases, "pick", isas[i].name, smo, run_pick);
                 add(cases, &n_cases, "sweep16", isas[i].name, smo, run_sweep);
+                if (dtype == KC_F64)
+                    continue;
+                smo->ops = &ops->single;
+                add(cases, &n_cases, "move_single", isas[i].name, smo, run_move_single);
+                add(cases, &n_cases, "pick_single", isas[i].name, smo, run_pick_single);
             }
             add(cases, &n_cases, "step", "scalar", smo, run_scalar);
         }

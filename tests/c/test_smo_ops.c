@@ -1,5 +1,5 @@
-/* The loops of the solvers, every instruction set and row type against plain loops, at every tail.
- */
+/* The loops of the solvers, every instruction set, row type and lane type against plain loops, at
+ * every tail. */
 #include "simd/kc_smo_ops.h"
 
 #include <string.h>
@@ -11,25 +11,31 @@
 #define MAX_N 200
 #define N_ROWS 20
 
+/* Rows of floats, rows of doubles, rows and lanes of floats. */
+enum { F32, F64, SINGLE, N_KINDS };
+
 static const kc_smo_ops *ops;
 static kc_rng rng;
 
-/* Padded as the contract asks; rows end exactly at n, filled with NaN beyond. */
+/* Padded as the contract asks; rows end exactly at n, filled with NaN beyond.  All numbers are
+ * floats, whatever holds them. */
 typedef struct data {
     size_t n;
     double grad[MAX_N + KC_SMO_PAD], up[MAX_N + KC_SMO_PAD], low[MAX_N + KC_SMO_PAD];
+    float grad32[MAX_N + KC_SMO_PAD], up32[MAX_N + KC_SMO_PAD], low32[MAX_N + KC_SMO_PAD];
     double diag64[MAX_N + KC_SMO_PAD];
     float diag32[MAX_N + KC_SMO_PAD];
     double row64[N_ROWS][MAX_N + KC_SMO_PAD];
     float row32[N_ROWS][MAX_N + KC_SMO_PAD];
-    const void *rows[2][N_ROWS]; /* f32, f64 */
-    const void *diag[2];
+    const void *rows[N_KINDS][N_ROWS];
+    const void *diag[N_KINDS];
+    const void *lanes[N_KINDS][3]; /* grad, up, low */
     double delta[N_ROWS];
 } data;
 
 static double draw(void)
 {
-    return 2 * kc_rng_uniform(&rng) - 1;
+    return (double)(float)(2 * kc_rng_uniform(&rng) - 1);
 }
 
 /* Small whole numbers, so that ties are common and every sum is exact. */
@@ -47,8 +53,10 @@ static void make(data *d, size_t n, double (*value)(void))
         d->grad[k] = is_in ? value() : 0;
         d->up[k] = is_in && state != 0 ? 0 : -HUGE_VAL;
         d->low[k] = is_in && state != 1 ? 0 : HUGE_VAL;
-        d->diag64[k] = is_in ? 4 + value() : 1;
-        d->diag32[k] = (float)d->diag64[k];
+        d->grad32[k] = (float)d->grad[k];
+        d->up32[k] = (float)d->up[k];
+        d->low32[k] = (float)d->low[k];
+        d->diag32[k] = is_in ? (float)(4 + value()) : 1;
         d->diag64[k] = (double)d->diag32[k];
         for (size_t r = 0; r < N_ROWS; r++) {
             d->row32[r][k] = is_in ? (float)value() : NAN;
@@ -56,12 +64,16 @@ static void make(data *d, size_t n, double (*value)(void))
         }
     }
     for (size_t r = 0; r < N_ROWS; r++) {
-        d->rows[0][r] = d->row32[r];
-        d->rows[1][r] = d->row64[r];
+        d->rows[F32][r] = d->rows[SINGLE][r] = d->row32[r];
+        d->rows[F64][r] = d->row64[r];
         d->delta[r] = value();
     }
-    d->diag[0] = d->diag32;
-    d->diag[1] = d->diag64;
+    d->diag[F32] = d->diag[SINGLE] = d->diag32;
+    d->diag[F64] = d->diag64;
+    memcpy(d->lanes[F32], (const void *[]){d->grad, d->up, d->low}, sizeof d->lanes[F32]);
+    memcpy(d->lanes[F64], d->lanes[F32], sizeof d->lanes[F32]);
+    memcpy(d->lanes[SINGLE], (const void *[]){d->grad32, d->up32, d->low32},
+           sizeof d->lanes[SINGLE]);
 }
 
 static kc_peak plain_peak(const data *d, const double *grad)
@@ -83,9 +95,20 @@ static bool same_peak(kc_peak a, kc_peak b)
     return a.max_up == b.max_up && a.at == b.at && a.min_low == b.min_low;
 }
 
-static const kc_smo_row_ops *row_ops(int type)
+static const kc_smo_step_ops *step_ops(int kind)
 {
-    return type == 0 ? &ops->f32 : &ops->f64;
+    return kind == F32 ? &ops->f32 : kind == F64 ? &ops->f64 : &ops->single;
+}
+
+static kc_peak scan(const data *d, int kind)
+{
+    return step_ops(kind)->scan(d->lanes[kind][0], d->lanes[kind][1], d->lanes[kind][2], d->n);
+}
+
+static kc_second pick(const data *d, int kind, double up_i, double reach, double diag_i)
+{
+    return step_ops(kind)->pick(d->lanes[kind][0], d->lanes[kind][2], d->rows[kind][0],
+                                d->diag[kind], d->n, up_i, reach, diag_i);
 }
 
 static void scan_finds_the_first_largest_and_the_least(void)
@@ -94,7 +117,8 @@ static void scan_finds_the_first_largest_and_the_least(void)
 
     for (size_t n = 1; n <= MAX_N; n++) {
         make(&d, n, n % 2 ? draw : draw_whole);
-        CHECK(same_peak(ops->scan(d.grad, d.up, d.low, n), plain_peak(&d, d.grad)));
+        for (int kind = 0; kind < N_KINDS; kind++)
+            CHECK(same_peak(scan(&d, kind), plain_peak(&d, d.grad)));
     }
 }
 
@@ -106,31 +130,46 @@ static void nothing_to_rise_or_fall_is_infinite(void)
     for (size_t k = 0; k < d.n; k++) {
         d.up[k] = -HUGE_VAL;
         d.low[k] = HUGE_VAL;
+        d.up32[k] = -HUGE_VALF;
+        d.low32[k] = HUGE_VALF;
     }
-    CHECK(same_peak(ops->scan(d.grad, d.up, d.low, d.n), (kc_peak){-HUGE_VAL, 0, HUGE_VAL}));
-    CHECK(ops->f32.pick(d.grad, d.low, d.row32[0], d.diag32, d.n, 5, 6, 1).at == KC_SMO_NONE);
-    CHECK(ops->f64.pick(d.grad, d.low, d.row64[0], d.diag64, d.n, 5, 6, 1).at == KC_SMO_NONE);
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        CHECK(same_peak(scan(&d, kind), (kc_peak){-HUGE_VAL, 0, HUGE_VAL}));
+        CHECK(pick(&d, kind, 5, 6, 1).at == KC_SMO_NONE);
+    }
+}
+
+/* A gradient of lanes, as doubles. */
+static void read_lanes(int kind, const void *lanes, size_t n, double *out)
+{
+    for (size_t k = 0; k < n; k++)
+        out[k] = kind == SINGLE ? (double)((const float *)lanes)[k] : ((const double *)lanes)[k];
 }
 
 static void move_shifts_the_gradient_and_finds_its_top(void)
 {
     static data d;
-    double moved[MAX_N + KC_SMO_PAD];
-    double shifted[MAX_N + KC_SMO_PAD];
+    double moved[MAX_N + KC_SMO_PAD], shifted[MAX_N + KC_SMO_PAD];
+    double after[MAX_N], after_shift[MAX_N];
 
     for (size_t n = 1; n <= MAX_N; n++)
-        for (int type = 0; type < 2; type++) {
+        for (int kind = 0; kind < N_KINDS; kind++) {
             make(&d, n, n % 2 ? draw : draw_whole);
-            memcpy(moved, d.grad, sizeof moved);
-            memcpy(shifted, d.grad, sizeof shifted);
-            kc_top top = row_ops(type)->move(moved, d.rows[type][0], d.rows[type][1], 0.5, d.up, n);
-            row_ops(type)->shift(shifted, d.rows[type][0], d.rows[type][1], 0.5, n);
+            const size_t bytes =
+                (n + KC_SMO_PAD) * (kind == SINGLE ? sizeof(float) : sizeof(double));
+            memcpy(moved, d.lanes[kind][0], bytes);
+            memcpy(shifted, d.lanes[kind][0], bytes);
+            kc_top top = step_ops(kind)->move(moved, d.rows[kind][0], d.rows[kind][1], 0.5,
+                                              d.lanes[kind][1], n);
+            step_ops(kind)->shift(shifted, d.rows[kind][0], d.rows[kind][1], 0.5, n);
+            read_lanes(kind, moved, n, after);
+            read_lanes(kind, shifted, n, after_shift);
             for (size_t k = 0; k < n; k++) {
                 double want = d.grad[k] - 0.5 * (d.row64[0][k] - d.row64[1][k]);
-                CHECK_NEAR(moved[k], want, 4e-16);
-                CHECK(shifted[k] == moved[k]);
+                CHECK_NEAR(after[k], want, kind == SINGLE ? 2.4e-7 : 4e-16);
+                CHECK(after_shift[k] == after[k]);
             }
-            kc_peak peak = plain_peak(&d, moved);
+            kc_peak peak = plain_peak(&d, after);
             CHECK(top.max_up == peak.max_up && top.at == peak.at);
         }
 }
@@ -148,11 +187,10 @@ static void pick_finds_the_largest_gain(void)
     static data d;
 
     for (size_t n = 1; n <= MAX_N; n++)
-        for (int type = 0; type < 2; type++) {
+        for (int kind = 0; kind < N_KINDS; kind++) {
             make(&d, n, n % 2 ? draw : draw_whole);
             double diag_i = n % 3 == 0 ? -4 : 4; /* curvatures that are not positive, too */
-            kc_second second = row_ops(type)->pick(d.grad, d.low, d.rows[type][0], d.diag[type], n,
-                                                   0.25, 3, diag_i);
+            kc_second second = pick(&d, kind, 0.25, 3, diag_i);
             size_t j = second.at;
             CHECK(second.min_low == plain_peak(&d, d.grad).min_low);
             double best = 0;
@@ -168,9 +206,14 @@ static void pick_finds_the_largest_gain(void)
             CHECK(j < n);
             /* Gains of f32 rows may be compared in float. */
             CHECK_NEAR(plain_gain(&d, j, 0.25, diag_i), best, 1e-5 * best);
-            if (type == 1)
+            if (kind == F64)
                 CHECK(j == first);
         }
+}
+
+static kc_sweep_fn *sweep_of(int type)
+{
+    return type == F32 ? ops->sweep_f32 : ops->sweep_f64;
 }
 
 static void sweep_adds_rows_in_order(void)
@@ -183,7 +226,7 @@ static void sweep_adds_rows_in_order(void)
             size_t n_rows = n % (N_ROWS + 1);
             make(&d, n, n % 2 ? draw : draw_whole);
             out[n] = 123;
-            row_ops(type)->sweep(d.grad, out, d.rows[type], d.delta, n_rows, n);
+            sweep_of(type)(d.grad, out, d.rows[type], d.delta, n_rows, n);
             for (size_t k = 0; k < n; k++) {
                 double want = d.grad[k];
                 for (size_t r = 0; r < n_rows; r++)
@@ -203,7 +246,7 @@ static void sweep_does_not_depend_on_how_it_is_cut(void)
 
     for (int type = 0; type < 2; type++) {
         make(&d, MAX_N, draw);
-        row_ops(type)->sweep(d.grad, whole, d.rows[type], d.delta, N_ROWS, MAX_N);
+        sweep_of(type)(d.grad, whole, d.rows[type], d.delta, N_ROWS, MAX_N);
         for (size_t row_cut = 0; row_cut <= N_ROWS; row_cut++)
             for (size_t cut = 1; cut < MAX_N; cut += 13) {
                 size_t skip = cut * (type == 0 ? 4 : 8);
@@ -211,13 +254,12 @@ static void sweep_does_not_depend_on_how_it_is_cut(void)
                 for (size_t r = 0; r < N_ROWS; r++)
                     right[r] = (const char *)d.rows[type][r] + skip;
                 memcpy(parts, d.grad, sizeof parts);
-                row_ops(type)->sweep(parts, parts, d.rows[type], d.delta, row_cut, cut);
-                row_ops(type)->sweep(parts + cut, parts + cut, right, d.delta, row_cut,
-                                     MAX_N - cut);
-                row_ops(type)->sweep(parts, parts, d.rows[type] + row_cut, d.delta + row_cut,
-                                     N_ROWS - row_cut, cut);
-                row_ops(type)->sweep(parts + cut, parts + cut, right + row_cut, d.delta + row_cut,
-                                     N_ROWS - row_cut, MAX_N - cut);
+                sweep_of(type)(parts, parts, d.rows[type], d.delta, row_cut, cut);
+                sweep_of(type)(parts + cut, parts + cut, right, d.delta, row_cut, MAX_N - cut);
+                sweep_of(type)(parts, parts, d.rows[type] + row_cut, d.delta + row_cut,
+                               N_ROWS - row_cut, cut);
+                sweep_of(type)(parts + cut, parts + cut, right + row_cut, d.delta + row_cut,
+                               N_ROWS - row_cut, MAX_N - cut);
                 CHECK(memcmp(whole, parts, MAX_N * sizeof *whole) == 0);
             }
     }

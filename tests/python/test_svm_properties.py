@@ -220,7 +220,9 @@ def test_a_warm_start_reaches_the_same_solution(data, name, C, factor):
     changes = {"C": C * factor} if hasattr(first, "C") else {}
     assert_same_function(fit(first.set_params(warm_start=True, **changes), X, y), cold, X)
     again = make(name, X, C * factor).fit(X, y, init=cold)
-    assert np.sum(again.n_iter_) <= np.sum(cold.n_iter_)
+    # NuSVR: coefficients are differences, from which the two variables of a sample, and with them
+    # the sum that nu prescribes, are found only by going on.
+    assert np.sum(again.n_iter_) <= np.sum(cold.n_iter_) or name == "NuSVR"
 
 
 @given(samples(n_classes=4), st.sampled_from(["SVC", "NuSVC"]), st.booleans())

@@ -156,7 +156,7 @@ static void run_strip(void *data, size_t chunk, int32_t worker)
     strip s = find_strip(b, chunk);
     char *panel = b->workspace + (size_t)worker * b->workspace_bytes;
     void *kernel_space = panel + b->panel_bytes;
-    const kc_smo_row_ops *ops = kc_smo_rows(kc_smo_ops_chosen(), b->store->dtype);
+    kc_sweep_fn *sweep = kc_smo_sweep(b->store->dtype);
     const double *from = b->begin == 0 ? b->grad : b->out;
 
     for (size_t first = b->begin; first < b->end; first += b->panel_rows) {
@@ -168,8 +168,8 @@ static void run_strip(void *data, size_t chunk, int32_t worker)
             continue;
         for (size_t i = first; i < last; i++)
             rows[i - first] = find_row(b, &s, first, i, panel);
-        ops->sweep(from + s.position, b->out + s.position, rows, b->delta + first, last - first,
-                   s.end - s.begin);
+        sweep(from + s.position, b->out + s.position, rows, b->delta + first, last - first,
+              s.end - s.begin);
         from = b->out;
     }
 }

@@ -90,9 +90,8 @@ static void apply_panel(const linear_job *job, const kc_span *part, size_t posit
     for (size_t t = 0; t < points->d; t++)
         rows[t] = values + (t * width + begin % width) * bytes;
     position += begin - part->begin;
-    kc_smo_rows(kc_smo_ops_chosen(), points->dtype)
-        ->sweep(job->grad + position, job->out + position, rows, job->weights, points->d,
-                end - begin);
+    kc_smo_sweep(points->dtype)(job->grad + position, job->out + position, rows, job->weights,
+                                points->d, end - begin);
 }
 
 static void apply_sparse(const linear_job *job, const kc_span *part, size_t position)

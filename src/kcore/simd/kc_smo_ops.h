@@ -8,7 +8,8 @@
  *     up-value  = grad + up      up  = -phi'(beta+), or -infinity where beta cannot rise
  *     low-value = grad + low     low = -phi'(beta-), or +infinity where beta cannot fall
  *
- * Arrays of doubles (grad, up, low) and `diag` have room for kc_round_up(n, KC_SMO_PAD) entries:
+ * grad, up and low are arrays of the table's lanes: doubles, or floats for steps whose gradient is
+ * computed anew afterwards.  They and `diag` have room for kc_round_up(n, KC_SMO_PAD) entries:
  * beyond n, up = -infinity, low = +infinity, and grad and diag are finite.  Rows have n entries and
  * are not read beyond.  Nothing needs alignment.  Ties go to the lowest index. */
 #ifndef KC_SMO_OPS_H
@@ -22,7 +23,7 @@
  * end: this saves a compare and a blend per vector, and the first index wins by itself. */
 #define KC_SMO_BLOCK 64
 
-/* Stands for a curvature that is not positive (duplicates, kernels that are not definite). */
+/* Stands for curvatures below it (duplicates, kernels that are not definite). */
 #define KC_SMO_TAU 1e-12
 
 #define KC_SMO_NONE ((size_t)-1)
@@ -46,29 +47,32 @@ typedef struct kc_second {
     double min_low;
 } kc_second;
 
-/* For rows of one type. */
-typedef struct kc_smo_row_ops {
+/* The loops of a step, for lanes and rows of one type each. */
+typedef struct kc_smo_step_ops {
+    kc_peak (*scan)(const void *grad, const void *up, const void *low, size_t n);
+
     /* grad -= d (row_i - row_j) */
-    void (*shift)(double *grad, const void *row_i, const void *row_j, double d, size_t n);
+    void (*shift)(void *grad, const void *row_i, const void *row_j, double d, size_t n);
 
     /* shift, and the top of the new gradient. */
-    kc_top (*move)(double *grad, const void *row_i, const void *row_j, double d, const double *up,
+    kc_top (*move)(void *grad, const void *row_i, const void *row_j, double d, const void *up,
                    size_t n);
 
     /* The first j with the largest (up_i - low_j)^2 / (K_ii + K_jj - 2 K_ij) among those with
      * low_j < up_i.  up_i, low_j: values; reach > 0: the size of the larger violations, to within
      * many powers of ten; diag: of the row type.  Gains of f32 rows may be compared in float. */
-    kc_second (*pick)(const double *grad, const double *low, const void *row_i, const void *diag,
+    kc_second (*pick)(const void *grad, const void *low, const void *row_i, const void *diag,
                       size_t n, double up_i, double reach, double diag_i);
+} kc_smo_step_ops;
 
-    /* out = grad - sum over r, in order, of delta[r] * rows[r]; out may be grad. */
-    void (*sweep)(const double *grad, double *out, const void *const *rows, const double *delta,
-                  size_t n_rows, size_t n);
-} kc_smo_row_ops;
+/* out = grad - sum over r, in order, of delta[r] * rows[r]; out may be grad. */
+typedef void kc_sweep_fn(const double *grad, double *out, const void *const *rows,
+                         const double *delta, size_t n_rows, size_t n);
 
 typedef struct kc_smo_ops {
-    kc_peak (*scan)(const double *grad, const double *up, const double *low, size_t n);
-    kc_smo_row_ops f32, f64;
+    kc_smo_step_ops f32, f64; /* rows of this type, lanes of doubles */
+    kc_smo_step_ops single;   /* rows and lanes of floats */
+    kc_sweep_fn *sweep_f32, *sweep_f64;
 } kc_smo_ops;
 
 extern const kc_smo_ops kc_smo_ops_generic;
@@ -77,9 +81,17 @@ extern const kc_smo_ops kc_smo_ops_avx2;
 /* The table of the instruction set in use. */
 const kc_smo_ops *kc_smo_ops_chosen(void);
 
-KC_INLINE const kc_smo_row_ops *kc_smo_rows(const kc_smo_ops *ops, kc_dtype dtype)
+/* For lanes of doubles. */
+KC_INLINE const kc_smo_step_ops *kc_smo_steps(const kc_smo_ops *ops, kc_dtype rows)
 {
-    return dtype == KC_F64 ? &ops->f64 : &ops->f32;
+    return rows == KC_F64 ? &ops->f64 : &ops->f32;
+}
+
+KC_INLINE kc_sweep_fn *kc_smo_sweep(kc_dtype rows)
+{
+    const kc_smo_ops *ops = kc_smo_ops_chosen();
+
+    return rows == KC_F64 ? ops->sweep_f64 : ops->sweep_f32;
 }
 
 #endif

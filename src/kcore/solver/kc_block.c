@@ -64,7 +64,7 @@ typedef struct solver {
 
     /* Of the working set; padded. */
     kc_pairs pairs;
-    double *inner; /* all arrays of pairs, one after the other */
+    double *inner; /* the gradient, then all arrays of pairs */
     double *old_coefficient;
     int32_t *moved_points;
     double *moved_delta;
@@ -118,7 +118,7 @@ static kc_status take_arrays(solver *s)
     size_t most = kc_round_up(s->utmost_size, KC_SMO_PAD);
     double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_groups), sizeof *arrays);
 
-    s->inner = kc_call_take(s->call, most * (2 + 5 * n_groups), sizeof *s->inner);
+    s->inner = kc_call_take(s->call, most * (3 + 5 * n_groups), sizeof *s->inner);
     s->old_coefficient = kc_call_take(s->call, most, sizeof *s->old_coefficient);
     s->moved_points = kc_call_take(s->call, most, sizeof *s->moved_points);
     s->moved_delta = kc_call_take(s->call, most, sizeof *s->moved_delta);
@@ -179,8 +179,8 @@ static double look(solver *s)
     s->front.grad = s->grad;
     for (int32_t g = 0; g < s->dual->n_groups; g++) {
         kc_peak *peak = &s->front.peak[g];
-        *peak = kc_smo_ops_chosen()->scan(s->grad, s->up[g], s->low[g],
-                                          kc_round_up(s->dual->n_points, KC_SMO_PAD));
+        *peak = kc_smo_ops_chosen()->f64.scan(s->grad, s->up[g], s->low[g],
+                                              kc_round_up(s->dual->n_points, KC_SMO_PAD));
         double here = peak->max_up - peak->min_low;
         violation = here > violation || isnan(here) ? here : violation;
     }
@@ -214,7 +214,8 @@ static void load_block(solver *s)
     kc_pairs *pairs = &s->pairs;
     size_t w = s->sub.n_slots;
     size_t stride = kc_round_up(w, KC_SMO_PAD);
-    double *next = s->inner;
+    double *grad = s->inner;
+    double *next = grad;
     size_t bytes = kc_dtype_bytes(s->sub.dtype);
     double *lo[2] = {NULL, NULL};
     double *hi[2] = {NULL, NULL};
@@ -228,7 +229,7 @@ static void load_block(solver *s)
                         .ld = s->sub.ld,
                         .n_steps = pairs->n_steps,
                         .objective = pairs->objective};
-    pairs->grad = next;
+    pairs->grad = next += stride;
     pairs->diag = next += stride;
     for (int32_t g = 0; g < dual->n_groups; g++) {
         pairs->beta[g] = next += stride;
@@ -239,7 +240,7 @@ static void load_block(solver *s)
     }
     for (size_t k = 0; k < w; k++) {
         size_t p = (size_t)s->sub.position_of[k];
-        pairs->grad[k] = s->grad[p];
+        grad[k] = s->grad[p];
         memcpy((char *)pairs->diag + k * bytes,
                (const char *)s->sub.values + k * (s->sub.ld + 1) * bytes, bytes);
         for (int32_t g = 0; g < dual->n_groups; g++) {
@@ -250,7 +251,9 @@ static void load_block(solver *s)
         }
         s->old_coefficient[k] = coefficient(s, p);
     }
-    kc_pairs_start(pairs);
+    /* Floats do: the gradient of all points is computed from what the block finds, in doubles. */
+    pairs->lanes = kc_pairs_suit_single(pairs->dtype, grad, w, s->inner_tol) ? KC_F32 : KC_F64;
+    kc_pairs_start(pairs, grad);
 }
 
 static double inner_coefficient(const kc_pairs *pairs, size_t k)

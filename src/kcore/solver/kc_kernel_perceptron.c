@@ -179,9 +179,9 @@ static void note(const learner *l, int64_t pass, const correction *c)
         move_output(l, v->other, c->sample, -c->step);
 }
 
-static const kc_smo_row_ops *row_ops(const learner *l)
+static kc_sweep_fn *find_sweep(const learner *l)
 {
-    return kc_smo_rows(kc_smo_ops_chosen(), kc_store_dtype(l->problem->store));
+    return kc_smo_sweep(kc_store_dtype(l->problem->store));
 }
 
 /* values += the rows of all corrections times their steps, output by output. */
@@ -202,7 +202,7 @@ static void move_values(const learner *l, const correction *all, size_t n, const
             minus[n_own++] = is_raised ? -all[k].step : all[k].step;
         }
         if (n_own > 0)
-            row_ops(l)->sweep(values, values, own, minus, n_own, l->n);
+            find_sweep(l)(values, values, own, minus, n_own, l->n);
     }
 }
 
@@ -284,7 +284,7 @@ static void move_window(const learner *l, window *w, int32_t output, size_t k, d
     double *values = w->values + (size_t)output * w->n;
     const double minus = -step;
 
-    row_ops(l)->sweep(values, values, &row, &minus, 1, w->n);
+    find_sweep(l)(values, values, &row, &minus, 1, w->n);
     if (l->problem->settings->has_intercept)
         l->intercepts[output] += step;
 }

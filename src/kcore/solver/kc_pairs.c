@@ -4,6 +4,9 @@
  * the kinks of epsilon |beta|, so that a variable can change its sign in one step. */
 #include "solver/kc_pairs.h"
 
+#include <float.h>
+#include <string.h>
+
 /* Between two polls, loops run over about this many entries: one or two milliseconds. */
 #define POLL_ENTRIES ((size_t)1 << 21)
 
@@ -14,23 +17,49 @@
 #define OVER_MOST 0.5
 #define OVER_PER_SHARE 3.0
 
-static void refresh(kc_pairs *pairs, int32_t g, size_t p)
-{
-    double beta = pairs->beta[g][p];
+/* Lanes of floats: tol is at least so many units in the last place of the largest gradient, since
+ * every step may be off by half of one; and squares of violations stay within float. */
+#define SINGLE_ULPS 64.0
+#define SINGLE_MOST 1e6
 
-    pairs->up[g][p] = kc_rise(pairs->epsilon, beta, pairs->hi[g][p]);
-    pairs->low[g][p] = kc_fall(pairs->epsilon, beta, pairs->lo[g][p]);
+static double read_at(kc_dtype dtype, const void *array, size_t p)
+{
+    return dtype == KC_F64 ? ((const double *)array)[p] : (double)((const float *)array)[p];
+}
+
+static void write_at(kc_dtype dtype, void *array, size_t p, double value)
+{
+    if (dtype == KC_F64)
+        ((double *)array)[p] = value;
+    else
+        ((float *)array)[p] = (float)value;
 }
 
 static double diag_at(const kc_pairs *pairs, size_t p)
 {
-    return pairs->dtype == KC_F64 ? ((const double *)pairs->diag)[p]
-                                  : (double)((const float *)pairs->diag)[p];
+    return read_at(pairs->dtype, pairs->diag, p);
 }
 
-static double entry_at(const kc_pairs *pairs, const void *row, size_t p)
+/* The low-value at p, rounded as the loops round it. */
+static double low_at(const kc_pairs *pairs, int32_t g, size_t p)
 {
-    return pairs->dtype == KC_F64 ? ((const double *)row)[p] : (double)((const float *)row)[p];
+    double low = read_at(pairs->lanes, pairs->grad, p) + read_at(pairs->lanes, pairs->low[g], p);
+
+    return pairs->lanes == KC_F64 ? low : (double)(float)low;
+}
+
+/* Where entry p of an array of lanes is. */
+static void *lane_at(const kc_pairs *pairs, void *array, size_t p)
+{
+    return (char *)array + p * kc_dtype_bytes(pairs->lanes);
+}
+
+static void refresh(kc_pairs *pairs, int32_t g, size_t p)
+{
+    double beta = pairs->beta[g][p];
+
+    write_at(pairs->lanes, pairs->up[g], p, kc_rise(pairs->epsilon, beta, pairs->hi[g][p]));
+    write_at(pairs->lanes, pairs->low[g], p, kc_fall(pairs->epsilon, beta, pairs->lo[g][p]));
 }
 
 /* The positions at which group g has variables that can move, widened to whole vectors. */
@@ -51,30 +80,50 @@ static void scan_group(kc_pairs *pairs, int32_t g)
 {
     size_t begin = pairs->begin[g];
 
-    pairs->peak[g] = pairs->ops->scan(pairs->grad + begin, pairs->up[g] + begin,
-                                      pairs->low[g] + begin, pairs->end[g] - begin);
+    pairs->peak[g] =
+        pairs->ops->scan(lane_at(pairs, pairs->grad, begin), lane_at(pairs, pairs->up[g], begin),
+                         lane_at(pairs, pairs->low[g], begin), pairs->end[g] - begin);
     pairs->peak[g].at += begin;
 }
 
-void kc_pairs_start(kc_pairs *pairs)
+bool kc_pairs_suit_single(kc_dtype dtype, const double *grad, size_t n, double tol)
 {
+    double largest = 0;
+
+    if (dtype == KC_F64)
+        return false;
+    for (size_t p = 0; p < n; p++)
+        largest = fmax(largest, fabs(grad[p]));
+    return largest <= SINGLE_MOST && tol >= SINGLE_ULPS * (double)FLT_EPSILON * largest;
+}
+
+static void load_gradient(kc_pairs *pairs, const double *grad)
+{
+    if (pairs->lanes == KC_F32)
+        for (size_t p = 0; p < pairs->n; p++)
+            ((float *)pairs->grad)[p] = (float)grad[p];
+    else if (grad != pairs->grad)
+        memcpy(pairs->grad, grad, pairs->n * sizeof *grad);
+}
+
+void kc_pairs_start(kc_pairs *pairs, const double *grad)
+{
+    const kc_smo_ops *ops = kc_smo_ops_chosen();
     size_t n_padded = kc_round_up(pairs->n, KC_SMO_PAD);
 
-    pairs->ops = kc_smo_ops_chosen();
-    pairs->row_ops = kc_smo_rows(pairs->ops, pairs->dtype);
+    assert(pairs->lanes == KC_F64 || pairs->dtype == KC_F32);
+    pairs->ops = pairs->lanes == KC_F64 ? kc_smo_steps(ops, pairs->dtype) : &ops->single;
+    load_gradient(pairs, grad);
     for (size_t p = pairs->n; p < n_padded; p++) {
-        pairs->grad[p] = 0;
-        if (pairs->dtype == KC_F64)
-            ((double *)pairs->diag)[p] = 1;
-        else
-            ((float *)pairs->diag)[p] = 1;
+        write_at(pairs->lanes, pairs->grad, p, 0);
+        write_at(pairs->dtype, pairs->diag, p, 1);
     }
     for (int32_t g = 0; g < pairs->n_groups; g++) {
         for (size_t p = 0; p < pairs->n; p++)
             refresh(pairs, g, p);
         for (size_t p = pairs->n; p < n_padded; p++) {
-            pairs->up[g][p] = -HUGE_VAL;
-            pairs->low[g][p] = HUGE_VAL;
+            write_at(pairs->lanes, pairs->up[g], p, -HUGE_VAL);
+            write_at(pairs->lanes, pairs->low[g], p, HUGE_VAL);
         }
         find_range(pairs, g);
         scan_group(pairs, g);
@@ -172,7 +221,7 @@ static size_t find_lowest(const kc_pairs *pairs, int32_t g)
 {
     size_t j = pairs->begin[g];
 
-    while (pairs->grad[j] + pairs->low[g][j] != pairs->peak[g].min_low)
+    while (low_at(pairs, g, j) != pairs->peak[g].min_low)
         j++;
     return j;
 }
@@ -186,9 +235,9 @@ static size_t pick_second(kc_pairs *pairs, int32_t g, size_t i, const void *row_
     size_t skip = begin * kc_dtype_bytes(pairs->dtype);
     double reach = peak->max_up - peak->min_low;
     kc_second second =
-        pairs->row_ops->pick(pairs->grad + begin, pairs->low[g] + begin, (const char *)row_i + skip,
-                             (const char *)pairs->diag + skip, end - begin, peak->max_up,
-                             isfinite(reach) && reach > 0 ? reach : 1, diag_at(pairs, i));
+        pairs->ops->pick(lane_at(pairs, pairs->grad, begin), lane_at(pairs, pairs->low[g], begin),
+                         (const char *)row_i + skip, (const char *)pairs->diag + skip, end - begin,
+                         peak->max_up, isfinite(reach) && reach > 0 ? reach : 1, diag_at(pairs, i));
 
     peak->min_low = second.min_low;
     /* Gains below the smallest number leave none. */
@@ -206,12 +255,12 @@ static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step
     pairs->objective -= s->gain;
     if (pairs->n_groups == 1) {
         kc_top top =
-            pairs->row_ops->move(pairs->grad, rows[0], rows[1], s->length, pairs->up[0], pairs->n);
+            pairs->ops->move(pairs->grad, rows[0], rows[1], s->length, pairs->up[0], pairs->n);
         pairs->peak[0].max_up = top.max_up;
         pairs->peak[0].at = top.at;
         return;
     }
-    pairs->row_ops->shift(pairs->grad, rows[0], rows[1], s->length, pairs->n);
+    pairs->ops->shift(pairs->grad, rows[0], rows[1], s->length, pairs->n);
     scan_group(pairs, 0);
     scan_group(pairs, 1);
 }
@@ -223,9 +272,10 @@ static kc_status try_step(kc_pairs *pairs, int32_t g, size_t *pair, const void *
     for (int attempt = 0; attempt < 2; attempt++) {
         size_t i = pair[0];
         size_t j = pair[1];
-        double low_j = pairs->grad[j] + pairs->low[g][j];
+        double low_j = low_at(pairs, g, j);
         KC_TRY(fetch_rows(pairs, pair, 2, rows));
-        double curvature = diag_at(pairs, i) + diag_at(pairs, j) - 2 * entry_at(pairs, rows[0], j);
+        double curvature =
+            diag_at(pairs, i) + diag_at(pairs, j) - 2 * read_at(pairs->dtype, rows[0], j);
         step s = search_line(pairs, g, i, j, pairs->peak[g].max_up - low_j, curvature);
         *moved = s.beta_i != pairs->beta[g][i] || s.beta_j != pairs->beta[g][j];
         if (*moved) {

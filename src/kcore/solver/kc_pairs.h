@@ -26,28 +26,33 @@ typedef struct kc_pairs {
     int32_t n_groups;
     double epsilon;
     double exact_below; /* violations below this are answered by exact steps */
-    double *grad;       /* + */
+    kc_dtype lanes;     /* of grad, up and low; KC_F32 only where kc_pairs_suit_single */
+    void *grad;         /* + */
     double *beta[2];
     const double *lo[2], *hi[2];
-    double *up[2], *low[2]; /* + */
-    kc_dtype dtype;         /* of rows and diag */
-    void *diag;             /* + */
-    const void *gram;       /* row p at gram + p * ld entries; NULL: rows are fetched */
+    void *up[2], *low[2]; /* + */
+    kc_dtype dtype;       /* of rows and diag */
+    void *diag;           /* + */
+    const void *gram;     /* row p at gram + p * ld entries; NULL: rows are fetched */
     size_t ld;
     kc_fetch_fn *fetch;
     void *fetch_data;
 
     /* Kept by the engine. */
-    const kc_smo_ops *ops;
-    const kc_smo_row_ops *row_ops;
+    const kc_smo_step_ops *ops;
     size_t begin[2], end[2]; /* positions at which the group has variables, widened to KC_SMO_PAD */
     kc_peak peak[2];
     int64_t n_steps;  /* start it where the count of all runs stands */
     double objective; /* start it at its value; every step lowers it */
 } kc_pairs;
 
-/* Fills padding, up and low from beta, and finds where the groups are. */
-void kc_pairs_start(kc_pairs *pairs);
+/* Whether steps down to a violation of tol may be taken with a gradient of floats: it is then to be
+ * computed anew from what they find.  Of n entries in `grad`, rows of type `dtype`. */
+bool kc_pairs_suit_single(kc_dtype dtype, const double *grad, size_t n, double tol);
+
+/* Takes the gradient from `grad`, fills padding, up and low from beta, and finds where the groups
+ * are. */
+void kc_pairs_start(kc_pairs *pairs, const double *grad);
 
 /* The largest violation, and the group it is in, at the start or after a run. */
 double kc_pairs_violation(const kc_pairs *pairs, int32_t *group);

@@ -25,12 +25,18 @@
 /* Below, steps are cheap, and exact ones end nearer the solution than tol asks for. */
 #define LEAST_RELAXED_POINTS 500
 
+/* From so many points on, steps in single precision save more than the gradient costs that has to
+ * be computed after them. */
+#define LEAST_SINGLE_POINTS 200
+
 typedef struct smo {
     kc_call *call;
     kc_store *store;
     const kc_dual *dual;
     bool *is_narrow; /* set where it breaks off; NULL: it never does */
     kc_pairs pairs;
+    double *grad; /* of pairs */
+    double *up[2], *low[2];
     char *copies; /* two rows, where the problem's columns are not in one run */
 
     /* The same problem over the whole matrix in the arena, where there is one. */
@@ -110,10 +116,11 @@ static kc_status take_arrays(smo *s, double *beta)
     pairs->diag = kc_call_take(s->call, n_padded, bytes);
     if (arrays == NULL || pairs->diag == NULL)
         return kc_fail_nomem(s->call->err);
-    pairs->grad = arrays;
+    pairs->lanes = KC_F64;
+    pairs->grad = s->grad = arrays;
     for (int32_t g = 0; g < dual->n_groups; g++) {
-        pairs->up[g] = arrays + n_padded * (1 + 2 * (size_t)g);
-        pairs->low[g] = arrays + n_padded * (2 + 2 * (size_t)g);
+        pairs->up[g] = s->up[g] = arrays + n_padded * (1 + 2 * (size_t)g);
+        pairs->low[g] = s->low[g] = arrays + n_padded * (2 + 2 * (size_t)g);
         pairs->beta[g] = beta + (size_t)g * n;
         pairs->lo[g] = dual->lo + (size_t)g * n;
         pairs->hi[g] = dual->hi + (size_t)g * n;
@@ -145,16 +152,59 @@ static kc_status freshen(smo *s, const double *beta)
     kc_status status = grad != NULL ? recompute(s, beta, grad) : kc_fail_nomem(s->call->err);
 
     if (status == KC_OK) {
-        memcpy(s->pairs.grad, grad, s->dual->n_points * sizeof *grad);
-        kc_pairs_start(&s->pairs);
+        kc_pairs_start(&s->pairs, grad);
     }
     kc_arena_release(s->call->arena, point);
     return status;
 }
 
+/* The gradient of what steps in single precision have found, even where time is over. */
+static kc_status freshen_after(smo *s, const double *beta)
+{
+    kc_status status = freshen(s, beta);
+
+    if (status != KC_ERR_TIME)
+        return status;
+    kc_call_extend(s->call);
+    status = freshen(s, beta);
+    kc_call_expire(s->call);
+    return status;
+}
+
+/* Steps with a gradient of floats, at most max_steps; then the gradient of where they have come. */
+static kc_status run_single(smo *s, const double *beta, int64_t max_steps, kc_stop *stop)
+{
+    kc_arena_point point = kc_arena_mark(s->call->arena);
+    size_t n_padded = kc_round_up(s->dual->n_points, KC_SMO_PAD);
+    size_t n_groups = (size_t)s->dual->n_groups;
+    float *arrays = kc_call_take(s->call, n_padded * (1 + 2 * n_groups), sizeof *arrays);
+    kc_pairs single = s->pairs;
+
+    if (arrays == NULL)
+        return kc_fail_nomem(s->call->err);
+    single.lanes = KC_F32;
+    single.grad = arrays;
+    for (size_t g = 0; g < n_groups; g++) {
+        single.up[g] = arrays + n_padded * (1 + 2 * g);
+        single.low[g] = arrays + n_padded * (2 + 2 * g);
+    }
+    kc_pairs_start(&single, s->grad);
+    KC_TRY(kc_pairs_run(s->call, &single, s->dual->tol, max_steps, stop));
+    s->pairs.n_steps = single.n_steps;
+    s->pairs.objective = single.objective;
+    kc_arena_release(s->call->arena, point);
+    return freshen_after(s, beta);
+}
+
+static bool suits_single(const smo *s)
+{
+    return s->is_narrow == NULL && s->pairs.n >= LEAST_SINGLE_POINTS &&
+           kc_pairs_suit_single(s->pairs.dtype, s->grad, s->pairs.n, s->dual->tol);
+}
+
 static bool find_narrow(const smo *s, const double *beta)
 {
-    kc_idle idle = kc_idle_find(s->dual, beta, s->pairs.grad, NULL);
+    kc_idle idle = kc_idle_find(s->dual, beta, s->grad, NULL);
 
     return kc_idle_is_narrow(&idle, s->dual->n_points);
 }
@@ -166,10 +216,19 @@ static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
     int64_t n = (int64_t)s->dual->n_points;
     int64_t look = LOOK_PER_POINT * n > LOOK_STEPS ? LOOK_PER_POINT * n : LOOK_STEPS;
     int64_t stride = s->is_narrow != NULL ? n : look;
-    int64_t look_at = pairs->n_steps + look;
-    int64_t fresh_at = pairs->n_steps;
     kc_watch watch = kc_watch_start(s->dual, s->store);
 
+    if (suits_single(s)) {
+        int64_t left = max_iter - pairs->n_steps;
+        kc_status status = run_single(s, beta, left < look ? left : look, stop);
+        if (kc_stop_of(status, stop))
+            return KC_OK;
+        KC_TRY(status);
+        if (*stop == KC_STOP_TIME || *stop == KC_STOP_CALLER)
+            return KC_OK;
+    }
+    int64_t look_at = pairs->n_steps + look;
+    int64_t fresh_at = pairs->n_steps;
     for (;;) {
         int64_t left = max_iter - pairs->n_steps;
         int32_t g;
@@ -193,10 +252,10 @@ static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
         if (pairs->n_steps < look_at)
             continue;
         look_at = pairs->n_steps + look;
-        if (kc_watch_look(&watch, beta, pairs->grad, kc_pairs_violation(pairs, &g), stop))
+        if (kc_watch_look(&watch, beta, s->grad, kc_pairs_violation(pairs, &g), stop))
             return KC_OK;
-        if (kc_watch_stretch(&watch, beta, pairs->grad))
-            kc_pairs_start(pairs);
+        if (kc_watch_stretch(&watch, beta, s->grad))
+            kc_pairs_start(pairs, s->grad);
     }
 }
 
@@ -214,7 +273,7 @@ static bool is_crowded(const smo *s)
 
     for (int32_t g = 0; g < pairs->n_groups; g++)
         for (size_t p = 0; p < pairs->n; p++)
-            n_free += pairs->up[g][p] == pairs->low[g][p];
+            n_free += s->up[g][p] == s->low[g][p];
     return kc_block_is_crowded(pairs->dtype, n_free, pairs->n);
 }
 
@@ -228,10 +287,9 @@ static kc_status solve(smo *s, kc_solution *out)
     bool is_short = s->dual->method == KC_METHOD_AUTO && n >= LEAST_FOCUS_POINTS && most < max_iter;
 
     KC_TRY(take_arrays(s, out->beta));
-    memcpy(pairs->grad, out->grad, n * sizeof *out->grad);
     pairs->n_steps = out->n_iter;
-    pairs->objective = kc_dual_objective(s->dual, out->beta, pairs->grad);
-    kc_pairs_start(pairs);
+    pairs->objective = kc_dual_objective(s->dual, out->beta, out->grad);
+    kc_pairs_start(pairs, out->grad);
     kc_status status = take_rows(s);
     if (!kc_stop_of(status, &out->stop)) {
         KC_TRY(status);
@@ -241,7 +299,7 @@ static kc_status solve(smo *s, kc_solution *out)
             KC_TRY(run(s, out->beta, max_iter, &out->stop));
         }
     }
-    memcpy(out->grad, pairs->grad, s->dual->n_points * sizeof *out->grad);
+    memcpy(out->grad, s->grad, n * sizeof *out->grad);
     out->n_row_visits += 2 * (pairs->n_steps - out->n_iter);
     out->n_iter = pairs->n_steps;
     if (is_short && out->stop == KC_STOP_MAX_ITER)
