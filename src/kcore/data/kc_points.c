@@ -234,10 +234,11 @@ static kc_status take_dense(kc_call *call, const kc_points *points, const int32_
 
     if (values == NULL)
         return kc_fail_nomem(call->err);
+    const size_t run = points->col_stride == (int64_t)bytes ? n_cols : 1; /* columns in a row */
     for (size_t i = 0; i < n_rows; i++)
-        for (size_t t = 0; t < n_cols; t++)
+        for (size_t t = 0; t < n_cols; t += run)
             memcpy(values + (i * n_cols + t) * bytes, kc_dense_at(points, (size_t)rows[i], t),
-                   bytes);
+                   run * bytes);
     out->values = values;
     out->row_stride = (int64_t)(n_cols * bytes);
     out->col_stride = (int64_t)bytes;

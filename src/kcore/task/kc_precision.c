@@ -8,8 +8,9 @@
 
 #include "data/kc_points.h"
 
-/* Half of them support vectors, half any samples. */
+/* Half of them support vectors, half any samples; of all problems together, but some of each. */
 #define AUDIT_SAMPLES ((size_t)32)
+#define LEAST_SAMPLES ((size_t)8)
 
 /* Support vectors packed at once. */
 #define AUDIT_COLS ((size_t)512)
@@ -70,7 +71,8 @@ static kc_status find_support(kc_call *call, const kc_precision_audit *audit, su
 /* Which samples to look at: evenly spread, the same in every run. */
 static size_t choose_samples(const kc_precision_audit *audit, const support *sv, int32_t *chosen)
 {
-    const size_t half = AUDIT_SAMPLES / 2, n_points = audit->dual->n_points;
+    const size_t half = kc_max(AUDIT_SAMPLES / audit->n_problems, LEAST_SAMPLES) / 2;
+    const size_t n_points = audit->dual->n_points;
     const size_t n_sv = kc_min(half, sv->n), n_any = kc_min(half, n_points);
 
     for (size_t k = 0; k < n_sv; k++)

@@ -22,6 +22,7 @@ typedef struct kc_precision_audit {
     kc_store *store;      /* of f32 values */
     const kc_dual *dual;  /* ... and a problem over it, solved */
     const double *beta;
+    size_t n_problems; /* that are measured like this one: some samples of each will do */
 } kc_precision_audit;
 
 /* The largest difference of a decision value, sum of beta K, between the store's kernel values and

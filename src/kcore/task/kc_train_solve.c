@@ -64,6 +64,7 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
         .store = store,
         .dual = dual,
         .beta = solution->beta,
+        .n_problems = t->n_problems,
     };
     double worst;
 
