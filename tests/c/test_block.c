@@ -105,6 +105,28 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
     free_sample(&classes);
 }
 
+/* Labels are noise where there are so many features: nearly all points are support vectors. */
+static void the_whole_matrix_is_computed_where_nearly_all_rows_are_wanted(void)
+{
+    sample classes = make_sample(1300, 120, false, 1);
+    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK};
+    const int64_t n = (int64_t)classes.n;
+    kc_store_counters few = {0}, all = {0};
+    result by_rows = solve_computed(ctx, &classes, &set, &few);
+
+    set.n_cached_rows = classes.n;
+    result by_matrix = solve_computed(ctx, &classes, &set, &all);
+    CHECK(by_rows.solution.stop == KC_STOP_CONVERGED && are_equal(&classes, &by_rows, &by_matrix));
+    CHECK(few.values_computed > n * n && all.values_computed < n * n);
+    CHECK(all.rows_computed < n / 5);
+    check_equal_bits(
+        ctx, &classes,
+        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK});
+    drop(&by_rows);
+    drop(&by_matrix);
+    free_sample(&classes);
+}
+
 /* Twenty features keep all points apart, so that nearly every variable is free. */
 static void blocks_that_are_crowded_go_on_by_pairs(void)
 {
@@ -307,6 +329,7 @@ int main(void)
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
     RUN(blocks_agree_with_pairs_on_computed_rows);
+    RUN(the_whole_matrix_is_computed_where_nearly_all_rows_are_wanted);
     RUN(blocks_that_are_crowded_go_on_by_pairs);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(values_of_any_size_are_solved_or_end);

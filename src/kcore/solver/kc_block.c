@@ -41,6 +41,13 @@
 #define LEFT_BY_BLOCK 4.0
 #define INNER_STEPS_PER_MEMBER 100
 
+/* Where so large a share of the first set, which is drawn at random, are support vectors, the rows
+ * of that share of all points will be asked for: the whole matrix takes half as many values as
+ * those rows twice over, if values cost so many multiply-adds that computing them is what takes
+ * time. */
+#define DENSE_SHARE 0.7
+#define DENSE_WORK ((size_t)100)
+
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
 #define STALL_STEPS 25
 #define STALL_SHARE 0.95
@@ -359,6 +366,25 @@ static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_m
     return KC_OK;
 }
 
+/* ---- The whole matrix ----------------------------------------------------------------------- */
+
+static bool is_dense(const solver *s)
+{
+    const kc_store *store = s->store;
+    size_t n = s->dual->n_points;
+
+    return s->n_outer == 1 && (double)s->front.n_sv >= DENSE_SHARE * (double)s->set.n_members &&
+           n == kc_store_points(store) && n <= kc_store_slots(store) &&
+           kc_store_work(store) >= DENSE_WORK && !kc_store_is_linear(store);
+}
+
+/* Rows are read from then on; nothing else changes. */
+static kc_status complete(solver *s)
+{
+    kc_store_clear(s->call->ctx, s->store);
+    return kc_store_complete(s->call, s->store);
+}
+
 /* ---- The driver ---------------------------------------------------------------------------- */
 
 static void tell(solver *s, double violation)
@@ -397,7 +423,9 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
             *is_crowded = true;
             return KC_OK;
         }
-        kc_status status = step(s, violation, max_iter, &has_moved);
+        kc_status status = is_dense(s) ? complete(s) : KC_OK;
+        if (status == KC_OK)
+            status = step(s, violation, max_iter, &has_moved);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);
