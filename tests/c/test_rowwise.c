@@ -135,6 +135,27 @@ static void a_bad_value_is_named_by_its_place(void)
         }
 }
 
+static void rows_are_checked_as_far_as_asked(void)
+{
+    ref_samples x = ref_random(5, 30, 7, 0.5, KC_F64);
+    x.x[20 * 7 + 3] = NAN;
+    ref_view v = ref_view_make(&x, REF_DENSE, KC_F64);
+    kc_rowwise rows;
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "test", &err) == KC_OK);
+    REQUIRE(kc_rowwise_open(&call, &v.points, &rows) == KC_OK);
+    CHECK(rows.n_checked == 0);
+    CHECK(kc_rowwise_check(&call, &rows, 20) == KC_OK && rows.n_checked == 20);
+    CHECK(kc_rowwise_check(&call, &rows, 5) == KC_OK && rows.n_checked == 20);
+    CHECK(kc_rowwise_check(&call, &rows, 30) == KC_ERR_NONFINITE);
+    CHECK(strstr(err.text, "row 20") != NULL);
+    kc_rowwise_free(ctx, &rows);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    ref_view_free(&v);
+    ref_samples_free(&x);
+}
+
 static void strings_and_broken_views_are_refused(void)
 {
     ref_samples x = ref_random(3, 5, 3, 1, KC_F64);
@@ -251,6 +272,7 @@ int main(void)
     RUN(a_single_column_is_borrowed_at_any_stride);
     RUN(ones_are_noticed);
     RUN(a_bad_value_is_named_by_its_place);
+    RUN(rows_are_checked_as_far_as_asked);
     RUN(strings_and_broken_views_are_refused);
     RUN(the_largest_norm_adds_up_repeated_columns);
     RUN(a_cancelled_check_ends_and_a_time_limit_does_not_end_it);

@@ -377,6 +377,26 @@ def test_samples_are_finite(value, form, data):
             model.decision_function(form(X))
 
 
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "more", [{}, {"shuffle": True}, {"pocket": True}, {"time_limit": 1e-9}, {"eta": 1e200}], ids=str
+)
+def test_a_bad_value_is_found_wherever_it_is_and_nothing_is_learnt(more, form, rng):
+    scale = 1e150 if "eta" in more else 1.0  # then it overflows before it comes to the value
+    X, y = rng.normal(scale=scale, size=(3000, 40)), rng.integers(0, 2, 3000)
+    model = fit(X[:5] / scale, y[:5], max_iter=1, pocket="pocket" in more)
+    before = model.coef_
+    model.set_params(max_iter=3, **more)
+    for row, n_used in [(0, 3000), (1500, 3000), (2999, 3000), (2999, 2900)]:
+        bad = X.copy()
+        bad[row, 3] = np.nan
+        weights = (np.arange(3000) < n_used).astype(float)
+        for learn in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError, match=rf"X.*row {row}.*column 3"):
+                learn(form(bad), y, sample_weight=weights)
+        assert_same_bits(model.coef_, before)
+
+
 def test_labels_and_weights_are_refused_with_their_place(data):
     X, y = data
     for bad_y, words in [

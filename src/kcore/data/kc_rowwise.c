@@ -1,4 +1,4 @@
-/* Borrowing where the layout allows it, and one pass that checks every value by its row's norm. */
+/* Borrowing where the layout allows it; every value is checked by its row's norm. */
 #include "data/kc_rowwise.h"
 
 #include <math.h>
@@ -89,24 +89,24 @@ static kc_status borrow_sparse(kc_call *call, const kc_points *points, kc_rowwis
     return KC_OK;
 }
 
-static kc_status check_values(kc_call *call, const kc_points *points, const kc_rowwise *rows)
+kc_status kc_rowwise_check(kc_call *call, kc_rowwise *rows, size_t end)
 {
     size_t since_poll = 0;
 
     if (rows->are_ones)
         return KC_OK;
-    for (size_t i = 0; i < rows->n; i++) {
-        const size_t n = kc_rowwise_count(rows, i);
+    for (; rows->n_checked < end; rows->n_checked++) {
+        const size_t i = rows->n_checked, n = kc_rowwise_count(rows, i);
 
         if (!isfinite(rows->ops->square(kc_rowwise_values(rows, i), n)))
-            return kc_points_fail_row(points, i, points->dtype, call->err);
+            return kc_points_fail_row(rows->points, i, rows->points->dtype, call->err);
         if (is_cancelled(call, n + 8, &since_poll))
             return kc_call_stop_error(call);
     }
     return KC_OK;
 }
 
-kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *out)
+kc_status kc_rowwise_open(kc_call *call, const kc_points *points, kc_rowwise *out)
 {
     kc_status status;
 
@@ -115,14 +115,24 @@ kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *
         return kc_fail(call->err, KC_ERR_TYPE, "%s holds strings, linear learners take numbers",
                        kc_points_name(points));
     KC_TRY(kc_points_check(points, call->err));
+    out->points = points;
     out->ops = kc_linear_ops_of(points->dtype);
     out->n = (size_t)points->n_rows;
     out->d = (size_t)points->n_cols;
     out->value_bytes = kc_dtype_bytes(points->dtype);
     status = points->storage == KC_CSR ? borrow_sparse(call, points, out)
                                        : borrow_dense(call, points, out);
-    if (status == KC_OK)
-        status = check_values(call, points, out);
+    if (status != KC_OK)
+        kc_rowwise_free(call->ctx, out);
+    return status;
+}
+
+kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *out)
+{
+    kc_status status;
+
+    KC_TRY(kc_rowwise_open(call, points, out));
+    status = kc_rowwise_check(call, out, out->n);
     if (status != KC_OK)
         kc_rowwise_free(call->ctx, out);
     return status;

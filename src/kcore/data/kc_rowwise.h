@@ -2,7 +2,8 @@
  * (column, value).
  *
  * Dense rows whose numbers lie side by side and CSR rows with 32-bit columns are borrowed from the
- * view, of whichever type they are; anything else is copied once.  Every value is checked. */
+ * view, of whichever type they are; anything else is copied once.  Every value is checked, all at
+ * once or, by who reads them in their order, just before: then they come from memory only once. */
 #ifndef KC_ROWWISE_H
 #define KC_ROWWISE_H
 
@@ -19,11 +20,19 @@ typedef struct kc_rowwise {
     int64_t row_bytes; /* dense: from one row to the next */
     const int64_t *indptr;
     const int32_t *cols;
-    void *owned; /* what kc_rowwise_free releases */
+    void *owned;             /* what kc_rowwise_free releases */
+    const kc_points *points; /* the view, to say what is wrong with it */
+    size_t n_checked;        /* rows from the first on */
 } kc_rowwise;
 
-/* Checks the view and its values; `out` is empty on failure.  A time limit does not end it, for
- * there is nothing to be had from samples that were not looked at. */
+/* Checks the view, not its values; `out` is empty on failure. */
+kc_status kc_rowwise_open(kc_call *call, const kc_points *points, kc_rowwise *out);
+
+/* Checks the values of the rows before `end`, unless that was done.  A time limit does not end it,
+ * for there is nothing to be had from samples that were not looked at. */
+kc_status kc_rowwise_check(kc_call *call, kc_rowwise *rows, size_t end);
+
+/* Both, for all rows. */
 kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *out);
 
 /* Accepts an empty one. */

@@ -11,6 +11,9 @@
 /* Numbers multiplied between two looks at the clock: below a millisecond. */
 #define POLL_VALUES ((size_t)1 << 19)
 
+/* Numbers that are checked before they are learnt from: they stay in the second-level cache. */
+#define CHECKED_VALUES ((size_t)1 << 15)
+
 /* Vectors that may be rated inside of a pass: with the one at its end and with the pass itself, the
  * samples are looked at two times more at the most. */
 #define RATED_OF_PASS ((size_t)8)
@@ -33,6 +36,7 @@ typedef struct learner {
     size_t n_seen;  /* samples of this pass that were looked at, and corrected if need be */
     size_t n_rated; /* vectors that were rated inside of this pass */
     bool is_overflown;
+    kc_status status; /* of values that are checked as they are read */
 } learner;
 
 /* A sample with a.y <= margin. */
@@ -49,7 +53,14 @@ typedef struct mistake {
 /* A time limit ends the learning with what there is, anything else is an error. */
 static bool has_ended(const learner *l)
 {
-    return kc_call_stopped(l->call) || l->is_overflown;
+    return kc_call_stopped(l->call) || l->is_overflown || l->status != KC_OK;
+}
+
+/* Whether a pass is one loop of simd/kc_linear_ops.h. */
+static bool is_one_loop(const learner *l)
+{
+    return l->problem->settings->rule == KC_RULE_SINGLE && l->n_outputs == 1 &&
+           l->state->best_weights == NULL;
 }
 
 /* Whether this pass came to its end before the learning did. */
@@ -220,6 +231,20 @@ static void count_mistake(learner *l, int64_t pass, const mistake *m)
         weight_of(l, m->sample) * (l->problem->settings->margin - m->value);
 }
 
+/* Where to stop for a look at the clock.  Samples in their order are checked up to there, in
+ * shorter runs. */
+static size_t next_stop(learner *l, size_t place)
+{
+    kc_rowwise *x = l->problem->x;
+    const bool is_checking = l->order == NULL && x->n_checked < x->n && !x->are_ones;
+    const size_t run = is_checking ? kc_max(1, CHECKED_VALUES / l->row_values) : l->at_once;
+    const size_t end = kc_min(l->n_used, place + run);
+
+    if (is_checking)
+        l->status = kc_rowwise_check(l->call, x, sample_at(l, end - 1) + 1);
+    return l->status == KC_OK ? end : place;
+}
+
 /* One cycle over the samples with one weight vector, of which only the last is looked at. */
 static void single_pass(learner *l, int64_t pass, double eta)
 {
@@ -240,7 +265,7 @@ static void single_pass(learner *l, int64_t pass, double eta)
     size_t place = 0;
 
     while (place < l->n_used && !has_ended(l)) {
-        const size_t end = kc_min(l->n_used, place + l->at_once);
+        const size_t end = next_stop(l, place);
         const size_t reached = x->ops->learn(&l->samples, &rule, place, end);
 
         l->is_overflown = reached < end;
@@ -455,10 +480,10 @@ static void run_pass(learner *l, int64_t pass)
         shuffle(l);
     if (l->problem->settings->rule == KC_RULE_BATCH)
         batch_pass(l, pass, eta);
-    else if (l->n_outputs > 1 || state->best_weights != NULL)
-        stepwise_pass(l, pass, eta);
-    else
+    else if (is_one_loop(l))
         single_pass(l, pass, eta);
+    else
+        stepwise_pass(l, pass, eta);
     if (!is_whole(l))
         return;
     state->n_done = pass + 1;
@@ -509,6 +534,8 @@ kc_status kc_perceptron_solve(kc_call *call, const kc_perceptron_problem *proble
     state->n_done = 0;
     state->n_log = 0;
     KC_TRY(prepare(&l));
+    if (!is_one_loop(&l) || l.order != NULL)
+        KC_TRY(kc_rowwise_check(call, problem->x, problem->x->n));
     open_pocket(&l);
     for (int64_t pass = 0; pass < problem->settings->n_passes; pass++) {
         run_pass(&l, pass);
@@ -516,5 +543,7 @@ kc_status kc_perceptron_solve(kc_call *call, const kc_perceptron_problem *proble
             break;
     }
     memcpy(state->random, l.rng.state, sizeof state->random);
+    KC_TRY(l.status);
+    KC_TRY(kc_rowwise_check(call, problem->x, problem->x->n)); /* what was not come to */
     return check_result(&l);
 }

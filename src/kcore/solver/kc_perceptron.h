@@ -11,7 +11,7 @@
 /* Settings and classes are checked by the caller. */
 typedef struct kc_perceptron_problem {
     const kc_perceptron_settings *settings;
-    const kc_rowwise *x;
+    kc_rowwise *x; /* whose values are checked as they are read, if they were not before */
     const int32_t *classes;
     int32_t n_classes;
     const double *weights; /* may be NULL */

@@ -15,7 +15,7 @@ kc_status kc_linear_learn(kc_call *call, const kc_perceptron_settings *settings,
                           size_t n_states)
 {
     kc_rowwise x;
-    kc_status status = kc_rowwise_create(call, data->x, &x);
+    kc_status status = kc_rowwise_open(call, data->x, &x);
     const kc_perceptron_problem problem = {
         .settings = settings,
         .x = &x,

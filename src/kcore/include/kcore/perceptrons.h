@@ -90,8 +90,9 @@ typedef struct kc_perceptron_state {
 
 /* Runs every problem of `states` until it converges, n_passes are done, or the time limit is
  * reached (the state is then that of the last sample).  Samples of weight zero are not there.
- * KC_ERR_CANCELLED where it was stopped, KC_ERR_RANGE where the weights overflow: the arrays hold
- * no meaning then. */
+ * KC_ERR_CANCELLED where it was stopped, KC_ERR_RANGE where the weights overflow, and the error of
+ * a value that is not finite or too large, which may be found on the way: the arrays hold no
+ * meaning then. */
 KC_API KC_MUST_CHECK kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
                                                  const kc_perceptron_settings *settings,
                                                  const kc_perceptron_data *data,
