@@ -255,8 +255,8 @@ cdef class OnlineLearner:
 cdef class OneByOne:
     """What learning from one sample reads and changes of an ``Active``, side by side.
 
-    With 1000 points of 100 features, what Python looked up for a sample took 2.0 us; with a few, 1.2:
-    points leave little else in the cache. So it is one function over the fields of one object.
+    With 1000 points of 100 features, what Python looked up for a sample took 2.0 us; with a few,
+    1.2: points leave little else in the cache. So it is one function over the fields of one object.
 
     Attributes
     ----------
