@@ -41,11 +41,11 @@
 #define LEFT_BY_BLOCK 4.0
 #define INNER_STEPS_PER_MEMBER 100
 
-/* Where so large a share of the first set, which is drawn at random, are support vectors, the rows
- * of that share of all points will be asked for: the whole matrix takes half as many values as
- * those rows twice over, if values cost so many multiply-adds that computing them is what takes
- * time. */
-#define DENSE_SHARE 0.7
+/* Where so large a share of all points are support vectors or would be, after so many outer steps,
+ * most rows will be asked for: half of the matrix takes fewer values, if these cost so many
+ * multiply-adds that computing them is what takes time. */
+#define DENSE_SHARE 0.9
+#define DENSE_STEPS 2
 #define DENSE_WORK ((size_t)100)
 
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
@@ -353,27 +353,13 @@ static bool is_crowded(const solver *s)
            (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
 }
 
-static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_moved)
-{
-    kc_workset_look(&s->set, &s->front);
-    s->n_crowded = is_crowded(s) ? s->n_crowded + 1 : 0;
-    size_t size = choose_size(s, violation);
-    kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
-    KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members,
-                             kc_max(size, s->set.n_members)));
-    KC_TRY(solve_block(s, violation, max_iter, has_moved));
-    s->n_outer++;
-    return KC_OK;
-}
-
-/* ---- The whole matrix ----------------------------------------------------------------------- */
-
 static bool is_dense(const solver *s)
 {
     const kc_store *store = s->store;
     size_t n = s->dual->n_points;
 
-    return s->n_outer == 1 && (double)s->front.n_sv >= DENSE_SHARE * (double)s->set.n_members &&
+    return s->n_outer == DENSE_STEPS &&
+           (double)(s->front.n_sv + s->set.n_violators) >= DENSE_SHARE * (double)n &&
            n == kc_store_points(store) && n <= kc_store_slots(store) &&
            kc_store_work(store) >= DENSE_WORK && !kc_store_is_linear(store);
 }
@@ -383,6 +369,21 @@ static kc_status complete(solver *s)
 {
     kc_store_clear(s->call->ctx, s->store);
     return kc_store_complete(s->call, s->store);
+}
+
+static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_moved)
+{
+    kc_workset_look(&s->set, &s->front);
+    s->n_crowded = is_crowded(s) ? s->n_crowded + 1 : 0;
+    size_t size = choose_size(s, violation);
+    kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
+    if (is_dense(s))
+        KC_TRY(complete(s));
+    KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members,
+                             kc_max(size, s->set.n_members)));
+    KC_TRY(solve_block(s, violation, max_iter, has_moved));
+    s->n_outer++;
+    return KC_OK;
 }
 
 /* ---- The driver ---------------------------------------------------------------------------- */
@@ -423,9 +424,7 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
             *is_crowded = true;
             return KC_OK;
         }
-        kc_status status = is_dense(s) ? complete(s) : KC_OK;
-        if (status == KC_OK)
-            status = step(s, violation, max_iter, &has_moved);
+        kc_status status = step(s, violation, max_iter, &has_moved);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);
