@@ -16,10 +16,11 @@
 typedef struct lanes {
     bool is_direct;
     size_t width;
-    size_t n_places;   /* places filled; place n_places is all zeros where there is a map */
-    void *values;      /* [n_places + 1][width] */
+    size_t n_places;   /* places filled */
+    size_t zeros;      /* the place of all zeros, where there is a map */
+    void *values;      /* [zeros + 1][width] */
     int32_t *place_of; /* column -> place; with a map only */
-    int32_t *cols;     /* place -> column, ascending */
+    int32_t *cols;     /* place -> column */
     void *norms;       /* squared norms of the batch's rows */
     void *strip;       /* [STRIP_COLS][width] */
 } lanes;
@@ -57,7 +58,7 @@ size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z)
 static lanes lay_out(const kc_packed *x, char *workspace)
 {
     const size_t places = kc_csr_places(x);
-    lanes lane = {.is_direct = is_direct(x), .width = lane_width(x->dtype)};
+    lanes lane = {.is_direct = is_direct(x), .width = lane_width(x->dtype), .zeros = places};
 
     lane.strip = workspace;
     lane.norms = workspace + STRIP_COLS * KC_LANE_BYTES;
@@ -68,32 +69,43 @@ static lanes lay_out(const kc_packed *x, char *workspace)
     return lane;
 }
 
-/* The columns that the rows i .. i + n - 1 of the block have between them, in order. */
+/* Places of the columns that the rows i .. i + n - 1 of the block have between them, as they come.
+ */
 static void find_places(lanes *lane, const kc_block *block, size_t i, size_t n)
 {
     const kc_packed *x = block->x;
+    const int32_t none = (int32_t)lane->zeros;
 
-    if (lane->is_direct) {
-        lane->n_places = x->d;
-        for (size_t c = 0; c < x->d; c++)
-            lane->cols[c] = (int32_t)c;
-        return;
-    }
-    memset(lane->place_of, 0xff, x->d * sizeof *lane->place_of); /* -1 everywhere */
+    lane->n_places = 0;
+    for (size_t c = 0; c < x->d; c++)
+        lane->place_of[c] = none;
     for (size_t r = 0; r < n; r++) {
         const size_t row = kc_block_row(block, i + r);
 
-        for (int64_t k = x->indptr[row]; k < x->indptr[row + 1]; k++)
-            lane->place_of[x->cols[k]] = 0;
+        for (int64_t k = x->indptr[row]; k < x->indptr[row + 1]; k++) {
+            const int32_t col = x->cols[k];
+
+            if (lane->place_of[col] != none)
+                continue;
+            lane->place_of[col] = (int32_t)lane->n_places;
+            lane->cols[lane->n_places++] = col;
+        }
     }
+}
+
+/* Places in the order of the columns. */
+static void order_places(lanes *lane, size_t d)
+{
+    const int32_t none = (int32_t)lane->zeros;
+
     lane->n_places = 0;
-    for (size_t c = 0; c < x->d; c++)
-        if (lane->place_of[c] == 0)
+    for (size_t c = 0; c < d; c++) {
+        if (lane->is_direct || lane->place_of[c] != none) {
+            if (!lane->is_direct)
+                lane->place_of[c] = (int32_t)lane->n_places;
             lane->cols[lane->n_places++] = (int32_t)c;
-    for (size_t c = 0; c < x->d; c++)
-        lane->place_of[c] = (int32_t)lane->n_places;
-    for (size_t p = 0; p < lane->n_places; p++)
-        lane->place_of[lane->cols[p]] = (int32_t)p;
+        }
+    }
 }
 
 #define KC_T float
@@ -107,11 +119,20 @@ static void find_places(lanes *lane, const kc_block *block, size_t i, size_t n)
 #undef KC_T
 #undef KC_SUFFIX
 
-static void spread(lanes *lane, const kc_block *block, size_t i, size_t n)
+/* Distances are sums over the columns in their order, on both sides; products need none. */
+static void spread(lanes *lane, const kc_kernel_node *leaf, const kc_block *block, size_t i,
+                   size_t n)
 {
-    find_places(lane, block, i, n);
+    const size_t d = block->x->d;
+    char *zeros = (char *)lane->values + lane->zeros * KC_LANE_BYTES;
+
+    if (!lane->is_direct)
+        find_places(lane, block, i, n);
+    if (leaf->op == KC_LAPLACIAN)
+        order_places(lane, d);
     memset(lane->norms, 0, KC_LANE_BYTES);
-    memset(lane->values, 0, (lane->n_places + 1) * KC_LANE_BYTES);
+    memset(lane->values, 0, (lane->is_direct ? d : lane->n_places) * KC_LANE_BYTES);
+    memset(zeros, 0, KC_LANE_BYTES);
     for (size_t r = 0; r < n; r++) {
         const size_t row = kc_block_row(block, i + r);
 
@@ -144,7 +165,7 @@ void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *worksp
     for (size_t i = 0; i < block->n_rows; i += lane.width) {
         const size_t n_rows = kc_min(lane.width, block->n_rows - i);
 
-        spread(&lane, block, i, n_rows);
+        spread(&lane, leaf, block, i, n_rows);
         for (size_t j = 0; j < block->n_cols; j += STRIP_COLS) {
             const kc_csr_job job = {
                 .indptr = z->indptr,

@@ -16,10 +16,10 @@
 #define WIDE_STRIP_COLS ((size_t)2048)
 #define WIDE_WORK ((size_t)80)
 
-/* Rows of a panel, and its bytes, at the most; rows come in steps that suit the loops. */
+/* Rows of a panel, rounded up to steps that suit the loops, and its bytes, at the most. */
 #define PANEL_ROWS ((size_t)48)
-#define PANEL_STEP ((size_t)12)
-#define PANEL_BYTES ((size_t)208 * 1024)
+#define MOST_PANEL_ROWS ((size_t)64)
+#define PANEL_BYTES ((size_t)216 * 1024)
 
 /* Multiply-adds of one chunk at the most: some milliseconds. */
 #define CHUNK_WORK ((size_t)64 << 20)
@@ -161,7 +161,7 @@ static void run_strip(void *data, size_t chunk, int32_t worker)
 
     for (size_t first = b->begin; first < b->end; first += b->panel_rows) {
         size_t last = kc_min(first + b->panel_rows, b->end);
-        const void *rows[PANEL_ROWS];
+        const void *rows[MOST_PANEL_ROWS];
         compute_panel(b, &s, first, last, panel, kernel_space);
         copy_to_slots(b, &s, first, last, panel);
         if (b->grad == NULL)
@@ -181,14 +181,17 @@ static size_t plan_strips(const kc_call *call, batch *b)
     const kc_cols *cols = b->cols;
     size_t most = b->store->entry_work >= WIDE_WORK ? WIDE_STRIP_COLS : STRIP_COLS;
     size_t n = cols->span[cols->n_spans - 1].end - cols->span[0].begin;
-    size_t n_strips = kc_round_up(kc_ceil_div(n, most), (size_t)call->n_threads);
+    size_t step = kc_store_row_step(b->store);
     size_t value_bytes = b->store->value_bytes;
+    most = kc_min(most, PANEL_BYTES / (step * value_bytes) - 2 * COL_STEP);
+    size_t n_strips = kc_round_up(kc_ceil_div(n, most), (size_t)call->n_threads);
 
     b->strip_cols = kc_max(kc_round_up(kc_ceil_div(n, n_strips), COL_STEP), 8 * COL_STEP);
     /* Longer than a strip by a cache line, so that rows do not share cache sets. */
     b->panel_ld = b->strip_cols + COL_STEP;
-    b->panel_rows = kc_min(PANEL_BYTES / (b->panel_ld * value_bytes), PANEL_ROWS);
-    b->panel_rows = b->panel_rows / PANEL_STEP * PANEL_STEP;
+    b->panel_rows = PANEL_BYTES / (b->panel_ld * value_bytes) / step * step;
+    b->panel_rows = kc_min(b->panel_rows, kc_round_up(PANEL_ROWS, step));
+    assert(b->panel_rows > 0 && b->panel_rows <= MOST_PANEL_ROWS);
     n_strips = count_strips(&cols->span[0], b->strip_cols);
     return cols->n_spans == 2 ? n_strips + count_strips(&cols->span[1], b->strip_cols) : n_strips;
 }

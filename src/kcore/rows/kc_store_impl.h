@@ -5,6 +5,7 @@
 #include "kernel/kc_kernel.h"
 #include "rows/kc_lru.h"
 #include "rows/kc_store.h"
+#include "simd/kc_ops.h"
 
 /* Below this much work, in multiply-adds, waking a thread costs more than it brings. */
 #define KC_PARALLEL_WORK ((size_t)1 << 20)
@@ -76,5 +77,14 @@ kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *c
 void kc_store_add_time(kc_store *store, double start);
 
 kc_status kc_store_fail_overflow(const kc_call *call);
+
+/* Rows are computed in multiples of this without loss: tiles of dense samples, whole groups of
+ * lanes of sparse ones. */
+KC_INLINE size_t kc_store_row_step(const kc_store *store)
+{
+    bool is_sparse = store->points != NULL && store->points->is_sparse;
+
+    return is_sparse ? KC_LANE_BYTES / store->value_bytes : 12;
+}
 
 #endif

@@ -8,7 +8,7 @@
 #include "kernel/kc_gram.h"
 #include "rows/kc_store_impl.h"
 
-/* Rows of one chunk of parallel work. */
+/* Rows of one chunk of parallel work, in steps that suit the loops. */
 #define CHUNK_ROWS ((size_t)48)
 
 static void copy_given(const kc_store *store, const int32_t *points, size_t n_rows,
@@ -31,7 +31,7 @@ static void copy_given(const kc_store *store, const int32_t *points, size_t n_ro
 typedef struct gathering {
     const kc_store *store;
     const int32_t *points;
-    size_t n_rows;
+    size_t n_rows, chunk_rows;
     const kc_packed *others;
     char *out;
     size_t ld;
@@ -43,11 +43,11 @@ typedef struct gathering {
 static void gather_chunk(void *data, size_t chunk, int32_t worker)
 {
     gathering *job = data;
-    size_t begin = chunk * CHUNK_ROWS;
+    size_t begin = chunk * job->chunk_rows;
     kc_block block = {
         .x = job->store->points,
         .rows = job->points + begin,
-        .n_rows = kc_min(CHUNK_ROWS, job->n_rows - begin),
+        .n_rows = kc_min(job->chunk_rows, job->n_rows - begin),
         .z = job->others,
         .n_cols = job->others->n,
         .out = job->out + begin * job->ld * job->store->value_bytes,
@@ -62,10 +62,11 @@ static void gather_chunk(void *data, size_t chunk, int32_t worker)
 static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
 {
     size_t n_values = job->n_rows * job->others->n;
-    size_t n_chunks = kc_ceil_div(job->n_rows, CHUNK_ROWS);
     int32_t n_threads = call->n_threads;
     kc_status status = KC_OK;
 
+    job->chunk_rows = kc_round_up(CHUNK_ROWS, kc_store_row_step(store));
+    size_t n_chunks = kc_ceil_div(job->n_rows, job->chunk_rows);
     if (n_values * store->entry_work < KC_PARALLEL_WORK)
         call->n_threads = 1;
     job->workspace_bytes = kc_round_up(
