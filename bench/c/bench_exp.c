@@ -100,7 +100,7 @@ static size_t add_cases(bench_case *cases, const bench_isa *isa, kc_dtype dtype)
 int main(void)
 {
     static bench_case cases[MAX_CASES];
-    bench_isa isas[2];
+    bench_isa isas[KC_N_ISAS];
     const size_t n_isas = bench_isas(isas);
     size_t n_cases = 0;
 

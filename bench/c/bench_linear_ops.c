@@ -86,13 +86,8 @@ static void add(bench_case *cases, size_t *n_cases, const char *name, const benc
 
 static const kc_linear_ops *linear_ops_of(const bench_isa *isa, kc_dtype dtype)
 {
-    const kc_linear_table *table = &kc_linear_generic;
+    const kc_linear_table *table = kc_linear_table_of(isa->isa);
 
-#ifdef KC_HAVE_AVX2
-    if (strcmp(isa->name, "avx2") == 0)
-        table = &kc_linear_avx2;
-#endif
-    (void)isa;
     return dtype == KC_F64 ? &table->f64 : &table->f32;
 }
 
@@ -100,7 +95,7 @@ int main(void)
 {
     static bench_case cases[MAX_CASES];
     size_t n_cases = 0;
-    bench_isa isas[2];
+    bench_isa isas[KC_N_ISAS];
     const size_t n_isas = bench_isas(isas);
 
     for (kc_dtype dtype = KC_F32; dtype <= KC_F64; dtype++) {

@@ -179,7 +179,7 @@ static void add_plain_cases(const bench_isa *isa, kc_dtype dtype)
 
 int main(void)
 {
-    bench_isa isas[2];
+    bench_isa isas[KC_N_ISAS];
     const size_t n_isas = bench_isas(isas);
 
     for (size_t i = 0; i < n_isas; i++)

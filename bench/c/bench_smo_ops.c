@@ -164,29 +164,19 @@ static void add(bench_case *cases, size_t *n_cases, const char *name, const char
     snprintf(bench->name, BENCH_NAME, "%s_n%zu", name, smo->n);
 }
 
-static const kc_smo_ops *smo_ops_of(const bench_isa *isa)
-{
-#ifdef KC_HAVE_AVX2
-    if (strcmp(isa->name, "avx2") == 0)
-        return &kc_smo_ops_avx2;
-#endif
-    (void)isa;
-    return &kc_smo_ops_generic;
-}
-
 int main(void)
 {
     static const size_t sizes[] = {512, 2048, 8192};
     static bench_case cases[MAX_CASES];
     size_t n_cases = 0;
-    bench_isa isas[2];
+    bench_isa isas[KC_N_ISAS];
     const size_t n_isas = bench_isas(isas);
 
     for (kc_dtype dtype = KC_F32; dtype <= KC_F64; dtype++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             smo_data *smo = make_data(dtype, sizes[k]);
             for (size_t i = 0; i < n_isas; i++) {
-                const kc_smo_ops *ops = smo_ops_of(&isas[i]);
+                const kc_smo_ops *ops = kc_smo_table_of(isas[i].isa);
                 smo->ops = kc_smo_steps(ops, dtype);
                 smo->sweep = dtype == KC_F64 ? ops->sweep_f64 : ops->sweep_f32;
                 add(cases, &n_cases, "scan", isas[i].name, smo, run_scan);

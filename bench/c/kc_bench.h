@@ -125,19 +125,21 @@ static inline int bench_run(const char *stem, bench_case *cases, size_t n_cases)
 
 typedef struct bench_isa {
     const char *name;
+    kc_isa isa;
     const kc_ops_table *table;
 } bench_isa;
 
 /* Those that were compiled and that this CPU has; returns how many. */
-static inline size_t bench_isas(bench_isa isas[2])
+static inline size_t bench_isas(bench_isa isas[KC_N_ISAS])
 {
     size_t n = 0;
 
-    isas[n++] = (bench_isa){"generic", &kc_ops_generic};
-#ifdef KC_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        isas[n++] = (bench_isa){"avx2", &kc_ops_avx2};
-#endif
+    for (int i = 0; i < KC_N_ISAS; i++) {
+        const kc_isa isa = (kc_isa)i;
+
+        if (kc_isa_is_there(isa))
+            isas[n++] = (bench_isa){kc_isa_name_of(isa), isa, kc_ops_table_of(isa)};
+    }
     return n;
 }
 

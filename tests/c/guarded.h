@@ -23,18 +23,16 @@ typedef struct tier {
     const kc_ops_table *table;
 } tier;
 
-#define MAX_TIERS 2
+#define MAX_TIERS KC_N_ISAS
 
-/* Those compiled in that this CPU has; the first is the portable one. */
+/* Those compiled in that this CPU has; the first is the portable one, the last the best. */
 static inline size_t list_tiers(tier *tiers)
 {
     size_t n = 0;
 
-    tiers[n++] = (tier){"generic", &kc_ops_generic};
-#ifdef KC_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        tiers[n++] = (tier){"avx2", &kc_ops_avx2};
-#endif
+    for (int isa = 0; isa < KC_N_ISAS; isa++)
+        if (kc_isa_is_there((kc_isa)isa))
+            tiers[n++] = (tier){kc_isa_name_of((kc_isa)isa), kc_ops_table_of((kc_isa)isa)};
     return n;
 }
 

@@ -432,13 +432,10 @@ static void run_all(void)
 
 int main(void)
 {
-    table = &kc_linear_generic;
-    run_all();
-#ifdef KC_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        table = &kc_linear_avx2;
-        run_all();
-    }
-#endif
+    for (int isa = 0; isa < KC_N_ISAS; isa++)
+        if (kc_isa_is_there((kc_isa)isa)) {
+            table = kc_linear_table_of((kc_isa)isa);
+            run_all();
+        }
     return kc_test_end();
 }

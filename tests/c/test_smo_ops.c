@@ -279,8 +279,8 @@ static void run_all(const kc_smo_ops *table)
 
 int main(void)
 {
-    run_all(&kc_smo_ops_generic);
-    if (kc_isa_chosen() == KC_ISA_AVX2)
-        run_all(kc_smo_ops_chosen());
+    for (int isa = 0; isa < KC_N_ISAS; isa++)
+        if (kc_isa_is_there((kc_isa)isa))
+            run_all(kc_smo_table_of((kc_isa)isa));
     return kc_test_end();
 }

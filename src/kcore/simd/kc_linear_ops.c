@@ -1,15 +1,24 @@
 /* Which table of linear loops is in use: that of the instruction set chosen for everything. */
 #include "simd/kc_linear_ops.h"
 
-#include "base/kc_isa.h"
+static const kc_linear_table *const tables[KC_N_ISAS] = {
+    [KC_ISA_GENERIC] = &kc_linear_generic,
+#ifdef KC_HAVE_AVX2
+    [KC_ISA_AVX2] = &kc_linear_avx2,
+#endif
+#ifdef KC_HAVE_AVX512
+    [KC_ISA_AVX512] = &kc_linear_avx512,
+#endif
+};
+
+const kc_linear_table *kc_linear_table_of(kc_isa isa)
+{
+    return tables[isa];
+}
 
 const kc_linear_ops *kc_linear_ops_of(kc_dtype dtype)
 {
-    const kc_linear_table *table = &kc_linear_generic;
+    const kc_linear_table *table = tables[kc_isa_chosen()];
 
-#ifdef KC_HAVE_AVX2
-    if (kc_isa_chosen() == KC_ISA_AVX2)
-        table = &kc_linear_avx2;
-#endif
     return dtype == KC_F64 ? &table->f64 : &table->f32;
 }

@@ -8,6 +8,7 @@
 #define KC_LINEAR_OPS_H
 
 #include "base/kc_base.h"
+#include "base/kc_isa.h"
 
 /* Samples in rows, runs of d numbers or runs of (column, value), and their classes. */
 typedef struct kc_linear_samples {
@@ -71,8 +72,12 @@ typedef struct kc_linear_table {
 
 extern const kc_linear_table kc_linear_generic;
 extern const kc_linear_table kc_linear_avx2;
+extern const kc_linear_table kc_linear_avx512;
 
-/* The table of the instruction set in use. */
+/* Of an instruction set; NULL where it is not compiled in. */
+const kc_linear_table *kc_linear_table_of(kc_isa isa);
+
+/* Of the one in use. */
 const kc_linear_ops *kc_linear_ops_of(kc_dtype dtype);
 
 #endif

@@ -11,6 +11,7 @@
 #define KC_OPS_H
 
 #include "base/kc_base.h"
+#include "base/kc_isa.h"
 
 #define KC_PANEL_BYTES 64
 #define KC_LANE_BYTES 128
@@ -90,8 +91,12 @@ typedef struct kc_ops_table {
 
 extern const kc_ops_table kc_ops_generic;
 extern const kc_ops_table kc_ops_avx2;
+extern const kc_ops_table kc_ops_avx512;
 
-/* The table of the chosen instruction set (base/kc_isa.h). */
+/* The table of an instruction set; NULL where it is not compiled in. */
+const kc_ops_table *kc_ops_table_of(kc_isa isa);
+
+/* Of the one in use. */
 const kc_ops *kc_ops_of(kc_dtype dtype);
 
 #endif

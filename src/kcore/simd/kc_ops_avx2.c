@@ -5,6 +5,7 @@
 
 #define KC_VEC_BYTES 32
 #define KC_MR 6
+#define KC_TP 1
 #include "simd/kc_ops.h"
 #include "simd/kc_vec.h"
 

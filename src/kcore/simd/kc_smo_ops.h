@@ -16,8 +16,9 @@
 #define KC_SMO_OPS_H
 
 #include "base/kc_base.h"
+#include "base/kc_isa.h"
 
-#define KC_SMO_PAD 8
+#define KC_SMO_PAD 16
 
 /* The loops remember the block of so many entries that raised an extreme, and search it once at the
  * end: this saves a compare and a blend per vector, and the first index wins by itself. */
@@ -77,8 +78,12 @@ typedef struct kc_smo_ops {
 
 extern const kc_smo_ops kc_smo_ops_generic;
 extern const kc_smo_ops kc_smo_ops_avx2;
+extern const kc_smo_ops kc_smo_ops_avx512;
 
-/* The table of the instruction set in use. */
+/* Of an instruction set; NULL where it is not compiled in. */
+const kc_smo_ops *kc_smo_table_of(kc_isa isa);
+
+/* Of the one in use. */
 const kc_smo_ops *kc_smo_ops_chosen(void);
 
 /* For lanes of doubles. */

@@ -1,9 +1,9 @@
 /* Vectors of the instruction set that a file is compiled for, by the compiler's vector extension.
  *
- * A file defines KC_VEC_BYTES (16 or 32) before it includes this one.  What the extension cannot
- * say (fused multiply-add, maximum) is an intrinsic where there is one, else plain arithmetic:
- * without fused instructions a product is rounded before it is added, so the last bits differ
- * between instruction sets (docs/numerics.md). */
+ * A file defines KC_VEC_BYTES (16, 32 or 64) before it includes this one.  What the extension
+ * cannot say (fused multiply-add, maximum) is an intrinsic where there is one, else plain
+ * arithmetic: without fused instructions a product is rounded before it is added, so the last bits
+ * differ between instruction sets (docs/numerics.md). */
 #ifndef KC_VEC_H
 #define KC_VEC_H
 
@@ -11,9 +11,18 @@
 
 #include "base/kc_base.h"
 
-#if defined(__FMA__) && KC_VEC_BYTES == 32
+#if defined(__AVX512F__) && KC_VEC_BYTES == 64
 #include <immintrin.h>
 #define KC_VEC_X86 1
+#define KC_MM(name) _mm512_##name
+typedef __m512 kc_reg_f32;
+typedef __m512d kc_reg_f64;
+#elif defined(__FMA__) && KC_VEC_BYTES == 32
+#include <immintrin.h>
+#define KC_VEC_X86 1
+#define KC_MM(name) _mm256_##name
+typedef __m256 kc_reg_f32;
+typedef __m256d kc_reg_f64;
 #else
 #define KC_VEC_X86 0
 #endif
@@ -28,7 +37,7 @@ typedef uint64_t kc_word_f64 __attribute__((vector_size(KC_VEC_BYTES)));
 KC_INLINE kc_vec_f32 kc_v_fma_f32(kc_vec_f32 a, kc_vec_f32 b, kc_vec_f32 c)
 {
 #if KC_VEC_X86
-    return (kc_vec_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    return (kc_vec_f32)KC_MM(fmadd_ps)((kc_reg_f32)a, (kc_reg_f32)b, (kc_reg_f32)c);
 #else
     return a * b + c;
 #endif
@@ -37,7 +46,7 @@ KC_INLINE kc_vec_f32 kc_v_fma_f32(kc_vec_f32 a, kc_vec_f32 b, kc_vec_f32 c)
 KC_INLINE kc_vec_f64 kc_v_fma_f64(kc_vec_f64 a, kc_vec_f64 b, kc_vec_f64 c)
 {
 #if KC_VEC_X86
-    return (kc_vec_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    return (kc_vec_f64)KC_MM(fmadd_pd)((kc_reg_f64)a, (kc_reg_f64)b, (kc_reg_f64)c);
 #else
     return a * b + c;
 #endif
@@ -64,7 +73,7 @@ KC_INLINE double kc_s_fma_f64(double a, double b, double c)
 KC_INLINE kc_vec_f32 kc_v_max_f32(kc_vec_f32 a, kc_vec_f32 b)
 {
 #if KC_VEC_X86
-    return (kc_vec_f32)_mm256_max_ps((__m256)a, (__m256)b);
+    return (kc_vec_f32)KC_MM(max_ps)((kc_reg_f32)a, (kc_reg_f32)b);
 #else
     kc_bits_f32 above = a > b;
     return (kc_vec_f32)(((kc_bits_f32)a & above) | ((kc_bits_f32)b & ~above));
@@ -74,7 +83,7 @@ KC_INLINE kc_vec_f32 kc_v_max_f32(kc_vec_f32 a, kc_vec_f32 b)
 KC_INLINE kc_vec_f64 kc_v_max_f64(kc_vec_f64 a, kc_vec_f64 b)
 {
 #if KC_VEC_X86
-    return (kc_vec_f64)_mm256_max_pd((__m256d)a, (__m256d)b);
+    return (kc_vec_f64)KC_MM(max_pd)((kc_reg_f64)a, (kc_reg_f64)b);
 #else
     kc_bits_f64 above = a > b;
     return (kc_vec_f64)(((kc_bits_f64)a & above) | ((kc_bits_f64)b & ~above));
@@ -82,7 +91,12 @@ KC_INLINE kc_vec_f64 kc_v_max_f64(kc_vec_f64 a, kc_vec_f64 b)
 }
 
 /* Interleaving two vectors: a0 b0 a1 b1 ..., the lower and the upper half. */
-#if KC_VEC_BYTES == 32
+#if KC_VEC_BYTES == 64
+#define KC_LOWER_f32 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define KC_UPPER_f32 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define KC_LOWER_f64 0, 8, 1, 9, 2, 10, 3, 11
+#define KC_UPPER_f64 4, 12, 5, 13, 6, 14, 7, 15
+#elif KC_VEC_BYTES == 32
 #define KC_LOWER_f32 0, 8, 1, 9, 2, 10, 3, 11
 #define KC_UPPER_f32 4, 12, 5, 13, 6, 14, 7, 15
 #define KC_LOWER_f64 0, 4, 1, 5

@@ -1,6 +1,6 @@
-/* AVX2 with FMA: four rows of coefficients keep eight running sums in registers. */
+/* AVX2 with FMA: two rows of coefficients keep eight vectors of running sums in registers. */
 #define KC_VEC_BYTES 32
-#define KC_WEIGH_ROWS 4
+#define KC_WEIGH_ROWS 2
 #include "simd/kc_vec.h"
 #include "simd/kc_weigh_ops.h"
 

@@ -1,15 +1,24 @@
-/* Which table is in use: that of the instruction set chosen for everything. */
+/* Which table of sums is in use: that of the instruction set chosen for everything. */
 #include "simd/kc_weigh_ops.h"
 
-#include "base/kc_isa.h"
+static const kc_weigh_ops *const tables[KC_N_ISAS] = {
+    [KC_ISA_GENERIC] = &kc_weigh_ops_generic,
+#ifdef KC_HAVE_AVX2
+    [KC_ISA_AVX2] = &kc_weigh_ops_avx2,
+#endif
+#ifdef KC_HAVE_AVX512
+    [KC_ISA_AVX512] = &kc_weigh_ops_avx512,
+#endif
+};
+
+const kc_weigh_ops *kc_weigh_table_of(kc_isa isa)
+{
+    return tables[isa];
+}
 
 kc_weigh_fn *kc_weigh_of(kc_dtype dtype)
 {
-    const kc_weigh_ops *ops = &kc_weigh_ops_generic;
+    const kc_weigh_ops *table = tables[kc_isa_chosen()];
 
-#ifdef KC_HAVE_AVX2
-    if (kc_isa_chosen() == KC_ISA_AVX2)
-        ops = &kc_weigh_ops_avx2;
-#endif
-    return dtype == KC_F64 ? ops->f64 : ops->f32;
+    return dtype == KC_F64 ? table->f64 : table->f32;
 }

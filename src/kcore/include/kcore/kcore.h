@@ -37,9 +37,9 @@ extern "C" {
 /* "0.1.0" */
 KC_API const char *kc_version(void);
 
-/* The instruction set in use: "generic" or "avx2".  Chosen once, at the first use; the environment
- * variable KCORE_ISA forces one; kc_context_create refuses a name that is not one of these, or that
- * the CPU does not have. */
+/* The instruction set in use: "generic", "avx2" or "avx512".  Chosen once, at the first use; the
+ * environment variable KCORE_ISA forces one; kc_context_create refuses a name that is not one of
+ * these, or that the CPU does not have. */
 KC_API const char *kc_isa_name(void);
 
 /* ---- Status and errors -------------------------------------------------------------------- */

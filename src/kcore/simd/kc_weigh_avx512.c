@@ -1,0 +1,17 @@
+/* AVX-512: four rows of coefficients keep eight vectors of running sums in registers. */
+#define KC_VEC_BYTES 64
+#define KC_WEIGH_ROWS 4
+#include "simd/kc_vec.h"
+#include "simd/kc_weigh_ops.h"
+
+#define KC_T float
+#define KC_SUFFIX f32
+#include "simd/kc_weigh_body.inc"
+#undef KC_T
+#undef KC_SUFFIX
+
+#define KC_T double
+#define KC_SUFFIX f64
+#include "simd/kc_weigh_body.inc"
+
+const kc_weigh_ops kc_weigh_ops_avx512 = {.f32 = weigh_f32, .f64 = weigh_f64};
