@@ -40,8 +40,7 @@ static bool uses(const char *name)
 {
     const kc_ops_table *table = kc_ops_table_of(kc_isa_chosen());
 
-    return strcmp(kc_isa_name(), name) == 0 &&
-           strcmp(kc_isa_name_of(kc_isa_chosen()), name) == 0 &&
+    return strcmp(kc_isa_name(), name) == 0 && strcmp(kc_isa_name_of(kc_isa_chosen()), name) == 0 &&
            kc_ops_of(KC_F32) == &table->f32 && kc_ops_of(KC_F64) == &table->f64;
 }
 
