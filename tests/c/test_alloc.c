@@ -240,19 +240,56 @@ static void a_large_block_serves_the_next_need_of_its_size(void)
     kc_context_free(ctx);
 }
 
+/* Memory that was held at once may be kept, up to 512 MiB; it is not touched, so none is taken. */
 static void the_shelf_has_an_end(void)
 {
     kc_context *ctx = make_context(0, NULL);
     void *blocks[40];
 
     for (size_t i = 0; i < 40; i++) {
-        blocks[i] = kc_alloc(ctx, (size_t)4 << 20, 1);
+        blocks[i] = kc_alloc(ctx, (size_t)32 << 20, 1);
         REQUIRE(blocks[i] != NULL);
     }
     for (size_t i = 0; i < 40; i++)
         kc_free(ctx, blocks[i]);
-    CHECK(atomic_load(&ctx->shelf_bytes) <= (size_t)64 << 20);
-    CHECK(atomic_load(&ctx->shelf_bytes) > 0 || KC_ASAN);
+    CHECK(atomic_load(&ctx->shelf_bytes) <= (size_t)512 << 20);
+    CHECK(atomic_load(&ctx->shelf_bytes) > (size_t)448 << 20 || KC_ASAN);
+    kc_context_free(ctx);
+}
+
+/* What is kept and what is held are never more than was held at once and 64 MiB. */
+static void the_shelf_makes_no_process_larger_than_it_was(void)
+{
+    const size_t n_bytes = (size_t)100 << 20;
+    kc_context *ctx = make_context(0, NULL);
+
+    for (size_t grown = n_bytes; grown < 4 * n_bytes; grown += n_bytes / 2) {
+        void *block = kc_alloc(ctx, grown, 1);
+
+        REQUIRE(block != NULL);
+        const kc_memory memory = kc_context_memory(ctx);
+        CHECK(memory.current + atomic_load(&ctx->shelf_bytes) <= memory.peak + ((size_t)64 << 20));
+        kc_free(ctx, block);
+        CHECK(atomic_load(&ctx->shelf_bytes) <= memory.peak + ((size_t)64 << 20));
+    }
+    kc_context_free(ctx);
+}
+
+/* Pages that were offered to the system can be written to and read as any others. */
+static void a_block_from_the_shelf_is_as_good_as_new(void)
+{
+    const size_t n_bytes = (size_t)96 << 20;
+    kc_context *ctx = make_context(0, NULL);
+
+    for (int round = 0; round < 3; round++) {
+        unsigned char *block = kc_alloc(ctx, n_bytes, 1);
+
+        REQUIRE(block != NULL);
+        memset(block, round + 1, n_bytes);
+        CHECK(block[0] == round + 1 && block[n_bytes / 2] == round + 1 &&
+              block[n_bytes - 1] == round + 1);
+        kc_free(ctx, block);
+    }
     kc_context_free(ctx);
 }
 
@@ -284,6 +321,8 @@ int main(void)
     RUN(the_arena_kept_for_the_next_call_is_given_up_before_memory_is_refused);
     RUN(a_large_block_serves_the_next_need_of_its_size);
     RUN(the_shelf_has_an_end);
+    RUN(the_shelf_makes_no_process_larger_than_it_was);
+    RUN(a_block_from_the_shelf_is_as_good_as_new);
     RUN(nothing_is_kept_of_a_callers_allocator_or_below_a_limit);
     return kc_test_end();
 }

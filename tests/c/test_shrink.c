@@ -29,8 +29,8 @@ static void a_point_is_idle_where_it_cannot_be_of_use_to_any_violation(void)
         CHECK(active[k] == k);
     CHECK(kc_idle_find(&dual, beta, grad, NULL).n_active == 4);
     CHECK(!kc_idle_is_narrow(&idle, 7)); /* too few to be worth the trouble */
-    idle.n_active = 60;
-    CHECK(kc_idle_is_narrow(&idle, 100) && !kc_idle_is_narrow(&idle, 70));
+    idle.n_active = 45;
+    CHECK(kc_idle_is_narrow(&idle, 100) && !kc_idle_is_narrow(&idle, 80));
 }
 
 /* ---- Solutions ----------------------------------------------------------------------------- */

@@ -3,8 +3,10 @@
  * is what the allocator is asked for, header included.
  *
  * Large blocks of the system's memory are not given back at once but shelved for the next one of
- * their size: the system clears every page it hands out, a tenth of the time of some fits.  Shelved
- * blocks are not counted.  Where a limit or an allocator of the caller's is set, and under
+ * their size: the system clears every page it hands out, a tenth of the time of some fits, and a
+ * virtual machine may have to ask its host for it first, which takes many times as long.  Shelved
+ * blocks are not counted; beyond the first of them, the system may take their pages where it is
+ * short of memory.  Where a limit or an allocator of the caller's is set, and under
  * AddressSanitizer, nothing is shelved. */
 #include "base/kc_alloc.h"
 
@@ -18,9 +20,12 @@
  * fifth to touch, and the rows of a large Gram matrix miss the TLB less. */
 #define HUGE_BLOCK ((size_t)1 << 21)
 
-/* Blocks from this size on are shelved, as many bytes as this at the most. */
+/* Blocks from this size on are shelved: SHELF_BYTES, and beyond them what brings memory back to the
+ * most that was ever held at once, up to SHELF_MOST.  So no shelf makes a process larger than its
+ * needs have been, but by SHELF_BYTES. */
 #define SHELVED_BLOCK ((size_t)1 << 18)
 #define SHELF_BYTES ((size_t)64 << 20)
+#define SHELF_MOST ((size_t)512 << 20)
 
 /* A shelved block serves a need that is smaller by up to this share of the need. */
 #define SHELF_SLACK 4
@@ -79,21 +84,40 @@ static void raise_peak(kc_context *ctx, size_t now)
 
 /* ---- The shelf ------------------------------------------------------------------------------ */
 
-/* False where the shelf is full. */
-static bool shelve(kc_context *ctx, header *block)
+/* What may be there while so many bytes are held. */
+static size_t shelf_room(const kc_context *ctx, size_t held)
 {
-    size_t held = atomic_load(&ctx->shelf_bytes);
+    size_t peak = atomic_load(&ctx->peak);
 
-    do {
-        if (block->n_bytes > SHELF_BYTES - held)
-            return false;
-    } while (!atomic_compare_exchange_weak(&ctx->shelf_bytes, &held, held + block->n_bytes));
+    return kc_min(SHELF_BYTES + peak - kc_min(held, peak), SHELF_MOST);
+}
+
+/* False where there is none left. */
+static bool find_place(kc_context *ctx, header *block)
+{
     for (size_t i = 0; i < KC_SHELF_PLACES; i++) {
         void *none = NULL;
 
         if (atomic_compare_exchange_strong(&ctx->shelf[i], &none, block))
             return true;
     }
+    return false;
+}
+
+/* False where the shelf is full. */
+static bool shelve(kc_context *ctx, header *block)
+{
+    size_t room = shelf_room(ctx, atomic_load(&ctx->current) - block->n_bytes);
+    size_t held = atomic_load(&ctx->shelf_bytes);
+
+    do {
+        if (held > room || block->n_bytes > room - held)
+            return false;
+    } while (!atomic_compare_exchange_weak(&ctx->shelf_bytes, &held, held + block->n_bytes));
+    if (held + block->n_bytes > SHELF_BYTES)
+        kc_os_offer_pages(block + 1, block->n_bytes - sizeof *block);
+    if (find_place(ctx, block))
+        return true;
     atomic_fetch_sub(&ctx->shelf_bytes, block->n_bytes);
     return false;
 }
@@ -121,14 +145,16 @@ static bool has_shelf(const kc_context *ctx)
 static header *find_shelved(kc_context *ctx, size_t n_bytes)
 {
     for (size_t i = 0; i < KC_SHELF_PLACES && n_bytes >= SHELVED_BLOCK; i++) {
-        header *block = unshelve(ctx, i);
+        header *block = atomic_exchange(&ctx->shelf[i], NULL);
+        bool is_fit = block != NULL && block->n_bytes >= n_bytes &&
+                      block->n_bytes - n_bytes <= n_bytes / SHELF_SLACK;
 
-        if (block == NULL)
+        if (block == NULL || (!is_fit && find_place(ctx, block)))
             continue;
-        if (block->n_bytes >= n_bytes && block->n_bytes - n_bytes <= n_bytes / SHELF_SLACK)
+        atomic_fetch_sub(&ctx->shelf_bytes, block->n_bytes);
+        if (is_fit)
             return block;
-        if (!shelve(ctx, block))
-            free_now(ctx, block);
+        free_now(ctx, block);
     }
     return NULL;
 }
@@ -190,8 +216,10 @@ void *kc_alloc(kc_context *ctx, size_t count, size_t size)
     n_bytes += sizeof(header);
     header *block = take_shelved(ctx, n_bytes);
     if (block == NULL) {
-        if (n_bytes >= HUGE_BLOCK) /* what grows would leave its smaller selves there */
-            trim_to(ctx, n_bytes < SHELF_BYTES ? SHELF_BYTES - n_bytes : 0);
+        if (n_bytes >= HUGE_BLOCK) { /* what grows would leave its smaller selves there */
+            size_t room = shelf_room(ctx, atomic_load(&ctx->current));
+            trim_to(ctx, n_bytes < room ? room - n_bytes : 0);
+        }
         block = take_block(ctx, n_bytes);
     }
     if (block == NULL && kc_context_drop_spare(ctx))

@@ -11,7 +11,7 @@
 
 typedef struct kc_pool kc_pool;
 
-#define KC_SHELF_PLACES 16
+#define KC_SHELF_PLACES 64
 
 struct kc_context {
     kc_allocator allocator;

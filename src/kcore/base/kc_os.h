@@ -13,6 +13,10 @@ int32_t kc_os_cpus(void);
 /* Asks for huge pages in the whole huge pages of a fresh block.  A wish: nothing fails. */
 void kc_os_use_huge_pages(void *block, size_t n_bytes);
 
+/* Says that what is in the block is of no use: the system may take its whole huge pages, which then
+ * read as zeros, until they are written to again.  A wish: nothing fails. */
+void kc_os_offer_pages(void *block, size_t n_bytes);
+
 /* What debuggers and top show for the calling thread; at most 15 characters. */
 void kc_os_name_thread(const char *name);
 

@@ -19,6 +19,12 @@ void kc_os_use_huge_pages(void *block, size_t n_bytes)
     (void)n_bytes;
 }
 
+void kc_os_offer_pages(void *block, size_t n_bytes)
+{
+    (void)block;
+    (void)n_bytes;
+}
+
 void kc_os_name_thread(const char *name)
 {
 #if defined(__APPLE__)

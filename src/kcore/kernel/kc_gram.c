@@ -17,7 +17,7 @@
  * gathered more often than is best: a call must not wait long for one of them when it is stopped.
  */
 #define CHUNK_WORK ((size_t)32 << 20)
-#define MAX_WORK ((size_t)128 << 20)
+#define MAX_WORK ((size_t)64 << 20)
 #define MIN_COLS ((size_t)64)
 #define MAX_COLS ((size_t)4096)
 #define FEW_COLS ((size_t)16)

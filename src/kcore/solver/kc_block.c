@@ -30,6 +30,10 @@
 #define CROWDED_STEPS 2
 #define CROWDED_SHARE 0.5
 
+/* After so many outer steps, how many variables will be free is told from how far the last one has
+ * come: blocks that are going to be crowded are given up then. */
+#define FORESIGHT_STEPS 3
+
 /* A block is solved to this share of the violation, and not below this share of tol. */
 #define INNER_SHARE 0.1
 #define INNER_TOL_SHARE 0.9
@@ -67,7 +71,8 @@ typedef struct solver {
     double inner_tol;       /* of the last block */
     double least_violation; /* when the set last grew or the violation fell */
     int32_t n_stalled;
-    int32_t n_crowded; /* outer steps in a row */
+    int32_t n_crowded;                /* outer steps in a row */
+    size_t old_n_sv, old_n_violators; /* before the last outer step */
 
     /* Of the working set; padded. */
     kc_pairs pairs;
@@ -353,6 +358,21 @@ static bool is_crowded(const solver *s)
            (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
 }
 
+/* Every violator less has made so many support vectors more; the free ones keep their share. */
+static bool will_be_crowded(const solver *s)
+{
+    double n_sv = (double)s->front.n_sv;
+    double n_violators = (double)s->set.n_violators;
+    double n_fewer = (double)s->old_n_violators - n_violators;
+    double n_more = n_sv - (double)s->old_n_sv;
+    double yield = n_fewer > n_more ? fmax(n_more, 0) / n_fewer : 1;
+    double free_share = (double)s->set.n_free / fmax(n_sv, 1);
+
+    return s->n_outer == FORESIGHT_STEPS && free_share > CROWDED_SHARE &&
+           kc_block_is_crowded(s->sub.dtype, (size_t)(free_share * (n_sv + yield * n_violators)),
+                               s->dual->n_points);
+}
+
 static bool is_dense(const solver *s)
 {
     const kc_store *store = s->store;
@@ -371,16 +391,25 @@ static kc_status complete(solver *s)
     return kc_store_complete(s->call, s->store);
 }
 
-static kc_status step(solver *s, double violation, int64_t max_iter, bool *has_moved)
+/* The next working set; returns how many members its matrix should have room for. */
+static size_t choose_set(solver *s, double violation)
 {
     kc_workset_look(&s->set, &s->front);
-    s->n_crowded = is_crowded(s) ? s->n_crowded + 1 : 0;
     size_t size = choose_size(s, violation);
     kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
+    s->n_crowded = is_crowded(s) ? s->n_crowded + 1 : 0;
+    if (will_be_crowded(s))
+        s->n_crowded = CROWDED_STEPS;
+    s->old_n_sv = s->front.n_sv;
+    s->old_n_violators = s->set.n_violators;
+    return kc_max(size, s->set.n_members);
+}
+
+static kc_status step(solver *s, double violation, size_t size, int64_t max_iter, bool *has_moved)
+{
     if (is_dense(s))
         KC_TRY(complete(s));
-    KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members,
-                             kc_max(size, s->set.n_members)));
+    KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members, size));
     KC_TRY(solve_block(s, violation, max_iter, has_moved));
     s->n_outer++;
     return KC_OK;
@@ -420,11 +449,12 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
         bool has_moved = false;
         if (is_over(s, violation, max_iter, stop))
             return KC_OK;
+        size_t size = choose_set(s, violation);
         if (is_crowded != NULL && s->n_crowded >= CROWDED_STEPS) {
             *is_crowded = true;
             return KC_OK;
         }
-        kc_status status = step(s, violation, max_iter, &has_moved);
+        kc_status status = step(s, violation, size, max_iter, &has_moved);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);

@@ -10,7 +10,7 @@
 #define SLACK_SHARE 0.5
 
 /* Setting up a problem of their own pays for this share of the points, and for so many at least. */
-#define NARROW_SHARE 0.75
+#define NARROW_SHARE 0.5
 #define LEAST_POINTS 64
 
 /* Up-values below `low` and low-values above `high` are idle. */

@@ -37,7 +37,8 @@ typedef struct smo {
     kc_pairs pairs;
     double *grad; /* of pairs */
     double *up[2], *low[2];
-    char *copies; /* two rows, where the problem's columns are not in one run */
+    char *copies;     /* two rows, where the problem's columns are not in one run */
+    int64_t fresh_at; /* the step at which the gradient was computed from the rows */
 
     /* The same problem over the whole matrix in the arena, where there is one. */
     kc_store *whole;
@@ -198,7 +199,7 @@ static kc_status run_single(smo *s, const double *beta, int64_t max_steps, kc_st
 
 static bool suits_single(const smo *s)
 {
-    return s->is_narrow == NULL && s->pairs.n >= LEAST_SINGLE_POINTS &&
+    return s->pairs.n >= LEAST_SINGLE_POINTS &&
            kc_pairs_suit_single(s->pairs.dtype, s->grad, s->pairs.n, s->dual->tol);
 }
 
@@ -209,6 +210,36 @@ static bool find_narrow(const smo *s, const double *beta)
     return kc_idle_is_narrow(&idle, s->dual->n_points);
 }
 
+/* At most max_steps, in single precision until that finds no more to do, then in double. */
+static kc_status run_some(smo *s, const double *beta, int64_t max_steps, bool *is_single,
+                          kc_stop *stop)
+{
+    kc_pairs *pairs = &s->pairs;
+    int64_t last = pairs->n_steps + max_steps;
+
+    if (*is_single) {
+        KC_TRY(run_single(s, beta, max_steps, stop));
+        s->fresh_at = pairs->n_steps;
+        if (*stop == KC_STOP_TIME || *stop == KC_STOP_CALLER || *stop == KC_STOP_MAX_ITER)
+            return KC_OK;
+        *is_single = false;
+    }
+    return kc_pairs_run(s->call, pairs, s->dual->tol, last - pairs->n_steps, stop);
+}
+
+/* Whether the solution can be taken: its gradient is fresh enough, or is so now. */
+static kc_status accept(smo *s, const double *beta, bool *is_fresh)
+{
+    int64_t n_steps = s->pairs.n_steps;
+
+    *is_fresh = n_steps - s->fresh_at < FRESH_PER_POINT * (int64_t)s->dual->n_points;
+    if (*is_fresh)
+        return KC_OK;
+    KC_TRY(freshen(s, beta));
+    s->fresh_at = n_steps;
+    return KC_OK;
+}
+
 /* Runs to the end, with a look now and then; accepts only a solution whose gradient is fresh. */
 static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
 {
@@ -216,34 +247,26 @@ static kc_status run(smo *s, double *beta, int64_t max_iter, kc_stop *stop)
     int64_t n = (int64_t)s->dual->n_points;
     int64_t look = LOOK_PER_POINT * n > LOOK_STEPS ? LOOK_PER_POINT * n : LOOK_STEPS;
     int64_t stride = s->is_narrow != NULL ? n : look;
+    int64_t look_at = pairs->n_steps + look;
     kc_watch watch = kc_watch_start(s->dual, s->store);
+    bool is_single = suits_single(s);
 
-    if (suits_single(s)) {
+    s->fresh_at = pairs->n_steps;
+    for (;;) {
         int64_t left = max_iter - pairs->n_steps;
-        kc_status status = run_single(s, beta, left < look ? left : look, stop);
+        bool is_fresh = true;
+        int32_t g;
+        kc_status status = run_some(s, beta, left < stride ? left : stride, &is_single, stop);
+        if (status == KC_OK && *stop == KC_STOP_CONVERGED)
+            status = accept(s, beta, &is_fresh);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);
-        if (*stop == KC_STOP_TIME || *stop == KC_STOP_CALLER)
-            return KC_OK;
-    }
-    int64_t look_at = pairs->n_steps + look;
-    int64_t fresh_at = pairs->n_steps;
-    for (;;) {
-        int64_t left = max_iter - pairs->n_steps;
-        int32_t g;
-        KC_TRY(kc_pairs_run(s->call, pairs, s->dual->tol, left < stride ? left : stride, stop));
-        if (*stop == KC_STOP_CONVERGED) {
-            if (pairs->n_steps - fresh_at < FRESH_PER_POINT * n)
-                return KC_OK;
-            kc_status status = freshen(s, beta);
-            if (kc_stop_of(status, stop))
-                return KC_OK;
-            KC_TRY(status);
-            fresh_at = pairs->n_steps;
+        if (!is_fresh)
             continue;
-        }
-        if (*stop != KC_STOP_MAX_ITER || pairs->n_steps >= max_iter)
+        if (*stop == KC_STOP_MAX_ITER && pairs->n_steps >= max_iter) /* may be the end of both */
+            return kc_pairs_run(s->call, pairs, s->dual->tol, 0, stop);
+        if (*stop != KC_STOP_MAX_ITER)
             return KC_OK;
         if (s->is_narrow != NULL && find_narrow(s, beta)) {
             *s->is_narrow = true;

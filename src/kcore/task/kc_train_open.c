@@ -13,7 +13,7 @@
  * costs so many multiply-adds, since others are as soon computed as read.  Sparse samples cost less
  * in large blocks, whatever the work. */
 #define MOST_WHOLE_POINTS ((size_t)16384)
-#define LEAST_WHOLE_WORK ((size_t)400)
+#define LEAST_WHOLE_WORK ((size_t)200)
 
 /* ---- Samples ------------------------------------------------------------------------------ */
 
