@@ -3,7 +3,8 @@
 Learners, with scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`,
 `Perceptron`, `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
 `kcore.features` explicit feature maps. `set_num_threads` and `get_num_threads` say how
-many threads calls use where they are not told; `isa_name` tells which instruction set is in use.
+many threads calls use where they are not told; `isa_name` tells which instruction set is in use;
+`trim_memory` gives back what the core keeps for the next call.
 
 Learners are loaded when they are first asked for: ``import kcore`` alone imports no scikit-learn.
 """
@@ -14,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from kcore import exceptions, kernels
-from kcore._core import isa_name
+from kcore._core import isa_name, trim_memory
 from kcore._core import version as _version
 from kcore._threads import get_num_threads, set_num_threads
 
@@ -45,6 +46,7 @@ __all__ = [
     "isa_name",
     "kernels",
     "set_num_threads",
+    "trim_memory",
 ]
 
 

@@ -59,6 +59,7 @@ cdef extern from "kcore/kcore.h" nogil:
         size_t peak
 
     kc_memory kc_context_memory(const kc_context *ctx)
+    void kc_context_trim(kc_context *ctx)
     int32_t kc_usable_cpus()
 
     # ---- One call: threads, progress, stopping

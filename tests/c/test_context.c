@@ -181,6 +181,20 @@ static void contexts_may_be_made_on_many_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+static void what_is_kept_for_the_next_call_can_be_given_back(void)
+{
+    kc_context *ctx;
+
+    REQUIRE(kc_context_create(NULL, &ctx, NULL) == KC_OK);
+    kc_free(ctx, kc_alloc(ctx, (size_t)8 << 20, 1));
+    CHECK(atomic_load(&ctx->shelf_bytes) > 0 || KC_ASAN);
+    kc_context_trim(ctx);
+    CHECK(atomic_load(&ctx->shelf_bytes) == 0);
+    kc_context_trim(ctx); /* nothing is left */
+    CHECK(kc_context_memory(ctx).current == 0);
+    kc_context_free(ctx);
+}
+
 int main(void)
 {
     unsetenv("KCORE_NUM_THREADS");
@@ -193,5 +207,6 @@ int main(void)
     RUN(without_memory_there_is_no_context_and_no_token);
     RUN(the_number_of_threads_can_be_set_and_set_back);
     RUN(the_environment_gives_the_default_in_order);
+    RUN(what_is_kept_for_the_next_call_can_be_given_back);
     return kc_test_end();
 }

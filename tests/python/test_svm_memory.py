@@ -4,12 +4,15 @@ Little is workspace, and what the matrix of its working set takes beyond the cac
 small. The first problems have some hundred free variables, the last one thousands.
 """
 
+import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import kcore
 from kcore import SVC, SVR
 
 N, D = 5000, 20
@@ -74,3 +77,19 @@ print((after - before) * 1024, report.peak_bytes)
     grown, peak = map(int, done.stdout.split())
     assert grown <= peak + 16 * MIB  # huge pages, and what Python took meanwhile
     assert peak <= 20 * MIB + ROOM
+
+
+def resident_bytes():
+    n_pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(n_pages) * resource.getpagesize()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_that_was_kept_for_the_next_call_can_be_given_back(data):
+    X, y, _ = data
+    SVC(C=10, gamma=0.2, precision="float64").fit(X, y)  # its matrix alone has 200 MB
+    before = resident_bytes()
+    kcore.trim_memory()
+    assert before - resident_bytes() > 20 * MIB
+    kcore.trim_memory()
+    SVC().fit(X[:100], y[:100])

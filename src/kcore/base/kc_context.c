@@ -104,6 +104,11 @@ bool kc_context_drop_spare(kc_context *ctx)
     return kc_alloc_trim(ctx) || spare != NULL;
 }
 
+void kc_context_trim(kc_context *ctx)
+{
+    kc_context_drop_spare(ctx);
+}
+
 int32_t kc_context_threads(const kc_context *ctx)
 {
     int n_threads = atomic_load(&ctx->n_threads);

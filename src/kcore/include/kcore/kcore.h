@@ -105,6 +105,11 @@ typedef struct kc_memory {
 } kc_memory;
 KC_API kc_memory kc_context_memory(const kc_context *ctx);
 
+/* Gives back memory that is kept for the next call: workspace, and large blocks (512 MiB at the
+ * most, of which the system may take all but 64 MiB where it is short of memory).  Not counted as
+ * held. */
+KC_API void kc_context_trim(kc_context *ctx);
+
 /* CPUs that this process may use: affinity mask and cgroup quota respected; at least 1. */
 KC_API int32_t kc_usable_cpus(void);
 
