@@ -74,6 +74,7 @@ KC_INLINE __m256 vec_narrow(__m256d low, __m256d high)
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
 }
 
+#define KC_SMO_MANY ((size_t)-1) /* one division of floats costs as much as the look */
 #include "simd/kc_smo_pick.inc"
 
 #define KC_OWN_PICK_F32

@@ -6,6 +6,8 @@
 #include "simd/kc_smo_lanes.h"
 #include "simd/kc_smo_ops.h"
 
+#define KC_HAS_REDUCE
+
 #define KC_LANE f64
 #define KC_MM(name) _mm512_##name##_pd
 #define KC_COMPARE(a, b, how) _mm512_cmp_pd_mask(a, b, how)
@@ -70,6 +72,7 @@ KC_INLINE __m512 vec_narrow(__m512d low, __m512d high)
                               1);
 }
 
+#define KC_SMO_MANY ((size_t)384)
 #include "simd/kc_smo_pick.inc"
 
 #define KC_OWN_PICK_F32

@@ -48,5 +48,6 @@ KC_INLINE vec_f32 row_part_single(const float *p, size_t n)
     return (vec_f32){n > 0 ? p[0] : 0.0f, n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f};
 }
 
+#define KC_SMO_MANY ((size_t)-1) /* products are rounded before they are compared */
 #define KC_SMO_TABLE kc_smo_ops_generic
 #include "simd/kc_smo_table.inc"

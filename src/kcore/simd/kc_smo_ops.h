@@ -61,7 +61,9 @@ typedef struct kc_smo_step_ops {
 
     /* The first j with the largest (up_i - low_j)^2 / (K_ii + K_jj - 2 K_ij) among those with
      * low_j < up_i.  up_i, low_j: values; reach > 0: the size of the larger violations, to within
-     * many powers of ten; diag: of the row type.  Gains of f32 rows may be compared in float. */
+     * many powers of ten; diag: of the row type.  Gains of f32 rows may be compared in float.
+     * Gains are compared by products, b^2 with the best gain times a: most blocks divide nothing.
+     */
     kc_second (*pick)(const void *grad, const void *low, const void *row_i, const void *diag,
                       size_t n, double up_i, double reach, double diag_i);
 } kc_smo_step_ops;
