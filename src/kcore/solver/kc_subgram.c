@@ -1,7 +1,8 @@
 /* The matrix of a working set.  See kc_subgram.h.
  *
- * New values come as a block B of all members against the new ones: its rows are spread into the
- * rows of the matrix, its transpose becomes the new rows.  Both read and write along rows. */
+ * New values come as a block B of all members against the new ones: its rows are spread into those
+ * rows of the matrix that were there, its transpose becomes the new rows.  Both read and write
+ * along rows. */
 #include "solver/kc_subgram.h"
 
 #include <string.h>
@@ -134,7 +135,8 @@ typedef struct spreading {
     kc_subgram *sub;
     const int32_t *new_slots;
     size_t n_new;
-    const char *block; /* n_slots rows of n_new values */
+    const uint8_t *is_new; /* by slot: in this block or another */
+    const char *block;     /* n_slots rows of n_new values */
     size_t block_ld;
 } spreading;
 
@@ -153,7 +155,8 @@ static void spread_row(const spreading *job, size_t row)
     }
 }
 
-/* CHUNK_ROWS block rows: into the columns of the new slots, and across into their rows. */
+/* CHUNK_ROWS block rows: into the columns of the new slots, and across into their rows, which are
+ * whole then. */
 static void spread_chunk(void *data, size_t chunk, int32_t worker)
 {
     const spreading *job = data;
@@ -165,7 +168,8 @@ static void spread_chunk(void *data, size_t chunk, int32_t worker)
 
     (void)worker;
     for (size_t row = begin; row < begin + n_rows; row++)
-        spread_row(job, row);
+        if (!job->is_new[row])
+            spread_row(job, row);
     for (size_t k = 0; k < job->n_new; k += 16) {
         size_t n = kc_min(16, job->n_new - k);
         kc_ops_of(sub->dtype)
@@ -184,15 +188,20 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
     size_t bytes = kc_dtype_bytes(sub->dtype);
     spreading job = {.sub = sub};
     int32_t *points = kc_call_take(call, n + n_new, sizeof *points);
+    uint8_t *is_new = kc_call_take(call, n, sizeof *is_new);
 
-    if (points == NULL)
+    if (points == NULL || is_new == NULL)
         return kc_fail_nomem(call->err);
     for (size_t s = 0; s < n; s++)
         points[s] = (int32_t)kc_cols_point(sub->cols, (size_t)sub->position_of[s]);
     if (n_new == n)
         return kc_store_gather(call, store, points, n, points, n, sub->values, sub->ld);
-    for (size_t k = 0; k < n_new; k++)
+    memset(is_new, 0, n * sizeof *is_new);
+    for (size_t k = 0; k < n_new; k++) {
         points[n + k] = points[new_slots[k]];
+        is_new[new_slots[k]] = 1;
+    }
+    job.is_new = is_new;
     job.block_ld = kc_round_up(kc_min(n_new, MOST_NEW), KC_ALIGN / bytes) + KC_ALIGN / bytes;
     void *block = kc_call_take(call, n, job.block_ld * bytes);
     if (block == NULL)
