@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._base import Fitted
 from kcore._report import Progress
+from kcore._rules import round_up
 from kcore._validate import Points
 from kcore._votes import Votes, votes_of
 
@@ -242,9 +243,8 @@ def bound_of(
 ) -> float | None:
     """Return the most corrections by the theorem; None where the vector does not separate.
 
-    The theorem is about exact arithmetic. A computed a.y is off by no more than
-    c = 4 (d + 4) 2^-53 |a| |y|, which acts as a margin, and |a| <= sqrt(k) max |y| after k
-    corrections: the bound grows by c (1 + sqrt(k)) of itself.
+    A computed a.y is off by no more than c = 4 (d + 4) 2^-53 |a| |y|, and |a| <= sqrt(k) max |y|
+    after k corrections.
     """
     sq_norm, least, _ = _core.perceptron_measure(
         samples.points, samples.codes, samples.n_classes, None, 1, weights, intercept
@@ -255,4 +255,4 @@ def bound_of(
     size = math.hypot(float(np.linalg.norm(weights)), intercept) / least
     longest = sq_norm + float(fit_intercept) + 2 * margin / eta
     bound = longest * size * size * (n if is_batch else 1)
-    return float(bound * (1 + 4 * (d + 4) * 2.0**-53 * (1 + math.sqrt(bound))))
+    return round_up(bound, 4 * (d + 4) * 2.0**-53, math.sqrt(bound))

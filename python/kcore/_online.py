@@ -24,7 +24,7 @@ from kcore._kernelized import (
     take_rows,
 )
 from kcore._report import Progress
-from kcore._rules import RULES, RuleEstimator
+from kcore._rules import RULES, RuleEstimator, round_up
 from kcore._validate import CSR, Points
 
 STRATEGIES = {
@@ -323,7 +323,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             return None
         longest = report["max_diag"] + 2 * self._real("margin") / self._real("eta")
         n_terms = state.shape[0] if self.rule == "batch" else 1
-        return float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
+        bound = float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
+        return round_up(bound, _off(state, int(report["mistakes"].sum())), bound)
 
     def _warn(self, state: Active, n_asked: int) -> None:
         """Say so where a call of `n_asked` passes ended other than without a mistake."""
@@ -350,6 +351,18 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         else:
             return
         warnings.warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
+
+
+def _off(state: Active, n_mistakes: int) -> float:
+    """Return by how much the sum of so many steps may be off, relative to all its terms.
+
+    A kernel value is off by its product and its power, a sum of them by its additions, in float64.
+    The terms are k eta max |y|^2 together, which is at most sqrt(bound) |a| max |y|.
+    """
+    info = state.learner.describe()
+    unit = 2.0**-24 if info["dtype"] == 1 else 2.0**-53
+    degrees = sum(node[1] for node in state.learner.nodes)
+    return 8 * ((info["n_cols"] + 4 + degrees) * unit + n_mistakes * 2.0**-53)
 
 
 def _are_known(state: Active, points: Points) -> bool:

@@ -144,6 +144,15 @@ class RuleEstimator(Estimator):
         return labels
 
 
+def round_up(bound: float, off: float, reach: float) -> float:
+    """Return the bound of the theorem, raised by what the arithmetic of a learner may be off.
+
+    The theorem is about exact arithmetic. A computed a.y that is off by `off` of its size acts as a
+    margin, and makes the least a.y as uncertain: the bound grows by off (1 + reach) of itself.
+    """
+    return bound * (1 + off * (1 + reach))
+
+
 def _step(eta: Callable[[int], float], k: int) -> float:
     step = eta(k)
     if isinstance(step, bool | np.bool_) or not isinstance(step, Real):

@@ -332,6 +332,48 @@ def test_there_are_no_more_updates_than_the_bound(data, rule, degree):
         assert model.bound_ is None
 
 
+@st.composite
+def measured(draw):
+    """Numbers that no type holds exactly, and labels that a line through zero separates."""
+    n, d = draw(st.integers(2, 14)), draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.standard_normal((n, d)) * 10.0 ** draw(st.integers(-3, 3))
+    X[1] = -X[0]
+    return X, (X @ rng.standard_normal(d) > 0).astype(int)
+
+
+@given(
+    data=measured(),
+    rule=RULES,
+    kernel=st.sampled_from(["linear", "poly", "rbf", "laplacian"]),
+    eta=st.sampled_from([0.1, 0.3, 1.0]),
+    margin=st.sampled_from([0.0, 0.7]),
+    fit_intercept=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_rounding_does_not_make_more_updates_than_the_bound(
+    data, rule, kernel, eta, margin, fit_intercept, dtype
+):
+    X, y = data
+    model = KernelPerceptron(
+        kernel, rule=rule, eta=eta, margin=margin, fit_intercept=fit_intercept, max_iter=1000,
+        theta=0.0,
+    )  # fmt: skip
+    quietly(model, X.astype(dtype), y)
+    assert (model.bound_ is not None) == (model.converged_ and len(set(y)) == 2)
+    if model.bound_ is not None:
+        assert 1 <= model.n_updates_ <= model.bound_
+
+
+@pytest.mark.parametrize("estimator", [Perceptron(), KernelPerceptron("linear")])
+def test_one_update_is_within_a_bound_of_one(estimator):
+    x = [-0.1321048632913019, 0.6404226504432821, 0.10490011715303971, -0.535669373161111]
+    model = estimator.set_params(fit_intercept=False, eta=0.3)
+    model.fit(np.array([x, [-v for v in x]]), [1, 0])
+    assert model.n_updates_ == 1
+    assert 1 <= model.bound_ <= 1 + 1e-12
+
+
 # ---- Online
 
 
