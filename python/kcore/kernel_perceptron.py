@@ -93,6 +93,9 @@ default='rbf'
             RBF kernel the pair becomes the best point on the line between them, found by golden
             section; for others, one of the two is kept. Where replacing the smallest point loses
             no more, that is done instead.
+
+        The last two are meant for positive kernels. Where a kernel is not positive on the points
+        (K(x, x) <= 0, or K(x, z)^2 > K(x, x) K(z, z)), the new one takes the place of the smallest.
     multi_class : {'ovr', 'direct'}, default='ovr'
         More than two classes: one problem for each class against the rest, or one function for each
         class trained together: a mistake adds the sample to its own class and takes it from the

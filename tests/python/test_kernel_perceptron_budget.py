@@ -1,5 +1,7 @@
 """Kernel perceptrons under a budget, against the strategies written out in NumPy."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from conftest import assert_same_bits, quietly
-from kcore.kernels import RBF
+from kcore.kernels import RBF, Linear, Polynomial, Sigmoid
 from kcore.perceptron import KernelPerceptron
 from test_kernel_perceptron import KERNELS, STRATEGIES, blobs
 
@@ -217,3 +219,73 @@ def test_a_budget_that_is_never_reached_changes_nothing(strategy, rng):
     bound.partial_fit(X, y, classes=[0, 1])
     assert_same_bits(bound.dual_coef_, free.dual_coef_)
     assert_same_bits(bound.decision_function(X), free.decision_function(X))
+
+
+# ---- Kernels that are not positive
+
+
+INDEFINITE = {
+    "negative diagonal": Sigmoid(gamma=0.1, coef0=-2.0),
+    "odd power": Polynomial(degree=3, gamma=1.0, coef0=-1.0),
+    "difference": Sigmoid(gamma=1.0, coef0=-0.5) * Linear(),
+    "both signs": Sigmoid(gamma=0.5, coef0=-1.0),
+}
+
+
+@pytest.mark.parametrize("strategy", ["projection", "merge"])
+def test_one_point_of_length_zero_is_kept_as_it_is(strategy):
+    kernel = Polynomial(degree=3, gamma=1.0, coef0=-1.0)  # K(x, x) = 0 at 1 and -1
+    model = KernelPerceptron(kernel, budget=1, strategy=strategy, fit_intercept=False)
+    for value, label in ((-1.0, 0), (-1.0, 1), (1.0, 1)):
+        model.partial_fit([[value]], [label], classes=[0, 1])
+        assert len(model.support_) == 1
+        assert abs(model.dual_coef_[0, 0]) == 1
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    budget=st.integers(1, 12),
+    strategy=st.sampled_from(STRATEGIES),
+    kernel=st.sampled_from(sorted(INDEFINITE)),
+    fit_intercept=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_steps_stay_as_large_as_they_are_where_a_kernel_is_not_positive(
+    seed, budget, strategy, kernel, fit_intercept, dtype
+):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((80, 1 + seed % 3)).astype(dtype), rng.integers(0, 2, 80)
+    X[::7] = np.round(X[::7])
+    model = KernelPerceptron(
+        INDEFINITE[kernel], budget=budget, strategy=strategy, fit_intercept=fit_intercept
+    )
+    diag = np.diag(INDEFINITE[kernel](X)) + fit_intercept
+    for i in range(80):
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+        assert 1 <= len(model.support_) <= budget
+    # The length of a sum is no more than the sum of the lengths.
+    points = model.support_vectors_
+    lengths = abs(np.diag(INDEFINITE[kernel](points)) + fit_intercept) ** 0.5
+    assert (lengths * abs(model.dual_coef_[0])).sum() <= 1e6 * (abs(diag) ** 0.5).sum()
+    again = pickle.loads(pickle.dumps(model))
+    assert_same_bits(again.partial_fit(X, y).dual_coef_, model.partial_fit(X, y).dual_coef_)
+
+
+@pytest.mark.parametrize("strategy", ["projection", "merge"])
+def test_a_kernel_that_is_negative_keeps_as_many_points_as_it_may(strategy, rng):
+    X, y = blobs(rng, 600)
+    model = KernelPerceptron(
+        "sigmoid", gamma=0.1, coef0=-2.0, budget=20, strategy=strategy, fit_intercept=False
+    )
+    model.partial_fit(X, y, classes=[0, 1])
+    assert len(model.support_) == 20
+    assert (abs(model.dual_coef_) == 1).all()
+
+
+@pytest.mark.parametrize("strategy", ["projection", "merge"])
+def test_a_sample_of_zeros_takes_no_place_where_nothing_depends_on_it(strategy):
+    model = KernelPerceptron("linear", budget=2, strategy=strategy, fit_intercept=False)
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    model.partial_fit(X, [0, 1, 0, 1], classes=[0, 1])
+    assert model.n_updates_ == 4
+    assert model.support_.tolist() == [0, 1]

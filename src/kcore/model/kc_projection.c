@@ -122,7 +122,7 @@ size_t kc_projection_row(const kc_projection *p, size_t place)
 {
     size_t r = 0;
 
-    while ((size_t)p->place_of[r] != place)
+    while (r < p->n && (size_t)p->place_of[r] != place)
         r++;
     return r;
 }

@@ -1,4 +1,4 @@
-/* Which combination of the points of a set comes closest to another point, in feature space.
+/* Which combination of points of a set comes closest to another point, in feature space.
  *
  * Kept as the Cholesky factor L of the matrix of K(x_i, x_j) + offset.  A point that joins is a row
  * more; one that leaves is turned out of the rows below it by rotations.  Neither loses accuracy,
@@ -35,7 +35,7 @@ double kc_projection_share_row(kc_projection *p, size_t r);
 
 void kc_projection_leave(kc_projection *p, size_t r);
 
-/* The row of the point at `place`. */
+/* The row of the point at `place`; n: it has none. */
 size_t kc_projection_row(const kc_projection *p, size_t place);
 
 #endif

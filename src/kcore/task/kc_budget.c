@@ -2,7 +2,11 @@
  * the sum of offset * coef, follows the points.
  *
  * A point stands in n_outputs functions at once; where a text has a coefficient, there is a vector
- * of them here: |a| for its size, a.b > 0 for two of the same sign. */
+ * of them here: |a| for its size, a.b > 0 for two of the same sign.
+ *
+ * Projections and mergers are those of a space with lengths.  Where a kernel shows that it has none
+ * (K(x, x) <= 0, or K(x, z)^2 > K(x, x) K(z, z)), what they give could be of any size, and a point
+ * takes the place of the smallest one instead. */
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +16,10 @@
  * rounding. */
 #define LEAST_DISTANCE_F32 1e-5
 #define LEAST_DISTANCE_F64 1e-10
+
+/* K(x, z)^2 may be larger than K(x, x) K(z, z) by so much of it: kernel values are rounded. */
+#define ROUNDING_F32 1e-3
+#define ROUNDING_F64 1e-9
 
 /* Golden section: 0.618^24 is below 1e-5, and what is lost at the best point is flat. */
 #define GOLDEN_STEPS 24
@@ -128,6 +136,12 @@ static double square_of(const double *a, size_t n)
     return sum;
 }
 
+/* A point of length zero: the functions are the same with and without it. */
+static bool is_nothing(const kc_active *set, const kc_newcomer *x)
+{
+    return !(x->diag > 0) && kc_kernel_definiteness(set->kernel) == KC_POSITIVE;
+}
+
 /* ---- Projection --------------------------------------------------------------------------- */
 
 /* The old point leaves the span to the others, of which the newcomer, joined already, is one. */
@@ -159,6 +173,22 @@ static size_t project_new(kc_online *online, const kc_newcomer *x)
     return KC_NOWHERE;
 }
 
+/* The newcomer has no place in the factor: it stands for itself alone, in the place of the smallest
+ * point where the set is full. */
+static size_t admit_alone(kc_online *online, const kc_newcomer *x)
+{
+    kc_active *set = &online->set;
+    kc_projection *p = &online->projection;
+
+    if (set->n < online->budget)
+        return append(set, x);
+    const size_t place = find_smallest(set), row = kc_projection_row(p, place);
+
+    if (row < p->n)
+        kc_projection_leave(p, row);
+    return replace(set, place, x);
+}
+
 static size_t admit_projected(kc_online *online, const kc_newcomer *x)
 {
     kc_active *set = &online->set;
@@ -167,6 +197,11 @@ static size_t admit_projected(kc_online *online, const kc_newcomer *x)
     const double distance = kc_projection_distance(p, x->k, set->dtype, set->offset, x->diag);
     const double loss_new = square_of(x->steps, set->n_outputs) * distance;
 
+    if (is_nothing(set, x))
+        return KC_NOWHERE;
+    /* A projection is no longer than the point; rounding does not make its square twice that. */
+    if (!(x->diag > 0 && distance >= -x->diag))
+        return admit_alone(online, x);
     if (!(distance > least * x->diag))
         return project_new(online, x);
     if (set->n < online->budget) {
@@ -175,6 +210,10 @@ static size_t admit_projected(kc_online *online, const kc_newcomer *x)
     }
     const size_t place = find_smallest(set), row = kc_projection_row(p, place);
 
+    if (row == p->n) { /* a point that stands for itself */
+        kc_projection_join(p, place, distance);
+        return replace(set, place, x);
+    }
     kc_projection_join(p, set->n, distance);
     if (set->sq_coef[place] * kc_projection_share_row(p, row) < loss_new)
         return project_old(online, place, row, x);
@@ -202,7 +241,7 @@ static double loss_of(const merger *m)
     const double kept = m->p * m->p * m->sq_x + m->q * m->q * m->sq_p + 2 * m->p * m->q * m->dot;
     const double all = m->dx * m->sq_x + m->dp * m->sq_p + 2 * m->k * m->dot;
 
-    return all - (m->dz > 0 ? kept / m->dz : 0);
+    return all - kept / m->dz;
 }
 
 /* The better of keeping one of the two points. */
@@ -304,23 +343,25 @@ static void read_strip(const kc_active *set, const kc_newcomer *x, size_t begin,
         dots[i] = 0;
 }
 
-/* What is lost where the newcomer or the point is kept for both; infinite for other signs.  No
- * branches: signs come in no order that one could follow.  is_level: K(z, z) is that of x for all
- * points, and nothing is divided. */
+/* What is lost where the newcomer or the point is kept for both; infinite for other signs, and
+ * where the kernel is not positive on the two.  No branches: signs come in no order that one could
+ * follow.  is_level: K(z, z) is that of x for all points, and nothing is divided. */
 KC_INLINE void find_losses_of(const kc_active *set, const merger *m, size_t begin, size_t n,
                               const double *k, bool is_level, double *losses)
 {
-    const double share = m->dx > 0 ? 1 / m->dx : 0;
+    const double share = 1 / m->dx;
+    const double most = m->dx * (1 + (set->dtype == KC_F64 ? ROUNDING_F64 : ROUNDING_F32));
     const double *diag = set->diag + begin, *sq_coef = set->sq_coef + begin;
 
     for (size_t i = 0; i < n; i++) {
         const double square = k[i] * k[i];
-        const double part = is_level ? square * share : square / (diag[i] > 0 ? diag[i] : INFINITY);
+        const double part = is_level ? square * share : square / diag[i];
         const double loss_x = m->sq_x * (m->dx - part);
         const double loss_p = sq_coef[i] * (diag[i] - square * share);
         const double loss = loss_x < loss_p ? loss_x : loss_p;
+        const bool is_positive = is_level || square < most * diag[i];
 
-        losses[i] = losses[i] > 0 ? loss : INFINITY; /* steps . coef up to here */
+        losses[i] = is_positive & (losses[i] > 0) ? loss : INFINITY; /* steps . coef up to here */
     }
     for (size_t i = n; i < STRIP; i++)
         losses[i] = INFINITY;
@@ -342,6 +383,8 @@ static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
 
     m->sq_x = square_of(x->steps, set->n_outputs);
     m->dx = x->diag;
+    if (!(m->dx > 0))
+        return false;
     for (size_t begin = 0; begin < set->n; begin += STRIP) {
         const size_t n = kc_min(STRIP, set->n - begin);
         double k[STRIP], losses[STRIP];
@@ -374,6 +417,8 @@ static size_t admit_merged(kc_online *online, const kc_newcomer *x)
     kc_newcomer changed = *x;
     merger m = {.is_rbf = is_rbf(set)};
 
+    if (is_nothing(set, x))
+        return KC_NOWHERE;
     if (!find_partner(set, x, &m))
         return replace(set, choose_lightest(set, &smallest), x);
     if (m.is_rbf)

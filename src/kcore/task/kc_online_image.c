@@ -175,7 +175,7 @@ static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n
                            h->strategy > KC_STRATEGY_MERGE || h->is_averaged || h->is_voted)) ||
         (h->is_given && h->budget > 0))
         return fail(err, "budget and points do not fit together");
-    if (h->n_factor != (h->budget > 0 && h->strategy == KC_STRATEGY_PROJECTION ? h->n : 0))
+    if (h->n_factor > (h->budget > 0 && h->strategy == KC_STRATEGY_PROJECTION ? h->n : 0))
         return fail(err, "factor and points do not fit together");
     return KC_OK;
 }
@@ -260,11 +260,11 @@ static bool are_updates(const kc_online *online)
     return true;
 }
 
-/* Every place stands once. */
-static bool are_places(const kc_projection *p)
+/* No place stands twice. */
+static bool are_places(const kc_projection *p, size_t n_points)
 {
     for (size_t r = 0; r < p->n; r++) {
-        if (p->place_of[r] < 0 || (size_t)p->place_of[r] >= p->n)
+        if (p->place_of[r] < 0 || (size_t)p->place_of[r] >= n_points)
             return false;
         for (size_t other = 0; other < r; other++)
             if (p->place_of[other] == p->place_of[r])
@@ -295,7 +295,7 @@ static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes
         return fail(err, "wrong rows");
     walk(online, &t);
     if ((p->is_sparse && !are_columns(p)) || !are_updates(online) ||
-        !are_places(&online->projection) || !are_ids(&online->set))
+        !are_places(&online->projection, online->set.n) || !are_ids(&online->set))
         return fail(err, "an index that points nowhere");
     return KC_OK;
 }

@@ -127,7 +127,9 @@ typedef enum kc_strategy {
     KC_STRATEGY_PROJECTION = 3, /* of it and that point, the one that lies closer to the span of
                                    the others is replaced by its projection onto them */
     KC_STRATEGY_MERGE = 4       /* it is merged with the point of its sign where that loses least,
-                                   unless replacing the smallest point loses no more */
+                                   unless replacing the smallest point loses no more.  Both are
+                                   meant for positive kernels: where the kernel is not positive on
+                                   the points, the newcomer replaces the smallest one */
 } kc_strategy;
 
 /* What a decision value is read from. */
