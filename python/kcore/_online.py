@@ -90,11 +90,13 @@ class Active(_core.OneByOne, Expansion):
         names: NDArray[np.object_] | None,
         classes: NDArray[Any],
         learner: _core.OnlineLearner,
+        reading: int,
         traits: tuple[Any, ...],
     ) -> None:
         super().__init__(shape, names)
         self.classes = classes
         self.learner = learner
+        self.reading = reading  # what predictions are read from
         self.traits = traits
         self.labels = classes.tolist()
         self.code_of = {label: code for code, label in enumerate(self.labels)}
@@ -175,6 +177,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         average = self._average()
         if budget and average:
             raise ValueError(f"average={average!r} takes budget=None, got budget={budget}")
+        reading = READINGS[average]
         learner = _core.OnlineLearner(
             nodes,
             self._is_f32(data),
@@ -183,12 +186,12 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             len(classes),
             is_direct,
             bool(self.fit_intercept),
-            READINGS[average],
+            reading,
             budget,
             self._choice("strategy", STRATEGIES),
             self._seeds(n_problems),
         )
-        state = Active(points.shape, feature_names(X), classes, learner, self._traits())
+        state = Active(points.shape, feature_names(X), classes, learner, reading, self._traits())
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
         return state, data
@@ -341,7 +344,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
                 f"ended after max_iter={n_asked} passes without separating the classes: the last "
                 f"pass made {last} mistakes."
             )
-            if self.budget is None and not self.average:
+            # An average takes the single rule, and no budget.
+            if self.budget is None and self.rule == "single" and not self.average:
                 text += " The mean of all functions is often better then: average=True."
         elif last:  # the batch rule
             text = (

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
 from kcore._kernelized import KernelLike, as_user_sees, take_rows
-from kcore._online import READINGS, TRAITS, Active, CacheReport, Lesson, OnlineEstimator
+from kcore._online import TRAITS, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
 from kcore._validate import Points
@@ -340,10 +340,8 @@ default='rbf'
 
     @fitted
     def _coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        average = self._fitted.traits[TRAITS.index("average")]
-        return self._fitted.learner.coef(
-            _core.READING_MEAN if average is True else _core.READING_LAST
-        )
+        is_mean = self._fitted.reading == _core.READING_MEAN
+        return self._fitted.learner.coef(_core.READING_MEAN if is_mean else _core.READING_LAST)
 
     @fitted
     def dual_coef_(self) -> NDArray[np.float64]:
@@ -412,7 +410,7 @@ default='rbf'
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         state: Active = self._state("decision_function")
-        reading = READINGS[state.traits[TRAITS.index("average")]]
+        reading = state.reading
         values = None
         if state.names is None and state.vectors is None:
             values = state.learner.decide_plain(X, reading, self._n_threads())

@@ -424,7 +424,9 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                 f"ended after max_iter={self.max_iter} passes without separating the classes: the "
                 f"last pass made {last} mistakes. They may not be linearly separable"
             )
-            text += "." if self.pocket else "; pocket=True keeps the best vector."
+            # The pocket and an average exclude each other.
+            is_advised = not (self.pocket or self.average)
+            text += "; pocket=True keeps the best vector." if is_advised else "."
         elif last:  # the batch rule, by theta
             text = (
                 f"ended after {line.n_passes} passes with {last} mistakes left, since the step was "
