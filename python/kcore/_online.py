@@ -242,11 +242,11 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         Problems of classes that are solved then make one pass more, without a mistake.
         """
         number = state.learner.describe()["n_seen"] if lesson.first < 0 else lesson.first
-        limit, start = self._limit(), time.perf_counter()
+        limit, start, schedule = self._limit(), time.perf_counter(), self._schedule()
         mistakes, criterion, rows = [], [], []
         n_done = 0
         while True:
-            eta = self._schedule(n_done, min(_MOST_PASSES, most - n_done))
+            eta = schedule.steps(n_done, min(_MOST_PASSES, most - n_done))
             spent = time.perf_counter() - start if n_done else 0.0
             left = max(limit - spent, 1e-9) if limit else 0.0
             report = self._run(state, lesson, eta, left, (n_done, spent))

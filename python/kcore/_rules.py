@@ -51,20 +51,11 @@ class RuleEstimator(Estimator):
             raise ValueError(f"max_iter must be at least 1, got {most}")
         return most
 
-    def _schedule(self, first: int, n_passes: int) -> NDArray[np.float64]:
-        """Return eta(k) of the passes from `first` on."""
-        eta = self.eta
-        if isinstance(eta, str):
-            eta = self._choice("eta", SCHEDULES)
-        if callable(eta):
-            steps = np.array([_step(eta, k) for k in range(first, first + n_passes)])
-        else:
-            steps = np.full(n_passes, self._real("eta"))
-        is_valid = (steps > 0) & (steps < math.inf)
-        if not is_valid.all():
-            k = int(is_valid.argmin())
-            raise ValueError(f"eta({first + k}) is {steps[k]:g}, must be finite and > 0")
-        return steps
+    def _schedule(self) -> Schedule:
+        """Return the steps of the passes of one call."""
+        if isinstance(self.eta, str):
+            return Schedule(self._choice("eta", SCHEDULES))
+        return Schedule(self.eta if callable(self.eta) else self._real("eta"))
 
     def _seeds(self, n_problems: int) -> NDArray[np.uint64]:
         """Return the start of the generator of each problem; never all zeros."""
@@ -153,10 +144,46 @@ def round_up(bound: float, off: float, reach: float) -> float:
     return bound * (1 + off * (1 + reach))
 
 
-def _step(eta: Callable[[int], float], k: int) -> float:
-    step = eta(k)
+class Schedule:
+    """eta(k) of the passes k = 0, 1, 2, ... of one call.
+
+    Steps are asked for ahead, since one call of the core makes many passes. One that cannot be told
+    matters only once its pass is to be made: learning may well end before.
+
+    Parameters
+    ----------
+    eta : float or callable
+        The step of all passes, or what is asked for that of pass k.
+    """
+
+    def __init__(self, eta: float | Callable[[int], float]) -> None:
+        self._eta = eta
+        self._error: Exception | None = None  # of the pass behind those that were told
+
+    def steps(self, first: int, n_passes: int) -> NDArray[np.float64]:
+        """Return the steps of the passes from `first` on, as many as can be told: one or more."""
+        if not callable(self._eta):
+            return np.full(n_passes, _checked(self._eta, first))
+        if self._error is not None:
+            raise self._error
+        steps: list[float] = []
+        for k in range(first, first + n_passes):
+            try:
+                steps.append(_checked(self._eta(k), k))
+            except Exception as error:
+                if not steps:
+                    raise
+                self._error = error
+                break
+        return np.array(steps)
+
+
+def _checked(step: Any, k: int) -> float:
+    """Return the step of pass k as a float, if it is one that can be made."""
     if isinstance(step, bool | np.bool_) or not isinstance(step, Real):
         raise TypeError(f"eta({k}) must be a number, got {step!r}")
+    if not 0 < step < math.inf:
+        raise ValueError(f"eta({k}) is {float(step):g}, must be finite and > 0")
     return float(step)
 
 

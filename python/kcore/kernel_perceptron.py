@@ -326,7 +326,7 @@ default='rbf'
                 "partial_fit needs a kernel that the core computes: kernel values that are given, "
                 "or a function, are for fit only"
             )
-        eta = self._schedule(state.n_passes, 1)
+        eta = self._schedule().steps(state.n_passes, 1)
         report = self._run(state, lesson, eta, self._limit())
         state.note(report, state.n_passes)
         state.bound = state.rows = None

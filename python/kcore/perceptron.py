@@ -340,7 +340,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         most = _MOST_PASSES
         if line.is_voted:
             most = max(1, min(most, _MOST_UPDATES // samples.points.shape[0]))
-        limit = self._limit()
+        limit, schedule = self._limit(), self._schedule()
         end = time.perf_counter() + limit if limit else math.inf
         # Problems run one after the other. With a limit, turns are short at first, so that all have
         # had theirs when time is up.
@@ -351,7 +351,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         active = list(range(len(line.states)))
         done = 0
         while active and done < n_passes and not (line.is_out_of_time or line.is_finished):
-            eta = self._schedule(first + done, min(at_once, n_passes - done))
+            eta = schedule.steps(first + done, min(at_once, n_passes - done))
             left = max(end - time.perf_counter(), 1e-9) if limit else 0.0
             self._run(line, samples, active, eta, left, listener)
             for k in active:

@@ -1,0 +1,103 @@
+"""Single calls of both perceptrons: what is asked of the caller, advised, refused, and left alone."""
+
+import copy
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import kcore
+from conftest import assert_same_bits, quietly
+from kcore import _core
+from kcore.exceptions import ConvergenceWarning, NotFittedError
+from kcore.kernels import RBF
+from kcore.perceptron import KernelPerceptron, Perceptron
+from test_kernel_perceptron import READINGS, STRATEGIES, blobs
+
+EASY = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]])
+SIDES = np.array([1, 1, 0, 0])
+
+
+def both(**params):
+    """Return a perceptron of each kind, with the same decision functions."""
+    return [Perceptron(**params), KernelPerceptron("linear", **params)]
+
+
+# ---- Averages
+
+
+@pytest.mark.parametrize("average", [0, 1, 1.0, np.True_, np.False_, np.int64(1)])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_an_average_is_the_same_however_true_is_written(kind, average, rng):
+    X, y = blobs(rng, 60)
+    model = quietly(both(average=average, max_iter=3)[kind], X, y)
+    plain = quietly(both(average=bool(average), max_iter=3)[kind], X, y)
+    assert_same_bits(model.coef_, plain.coef_)
+    assert_same_bits(model.intercept_, plain.intercept_)
+    np.testing.assert_allclose(
+        model.decision_function(X), X @ model.coef_[0] + model.intercept_, rtol=1e-9, atol=1e-9
+    )
+    model.partial_fit(X[:1], y[:1])
+
+
+# ---- Schedules
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_steps_of_passes_that_are_never_made_may_be_missing(kind):
+    steps = [1.0, 0.5, 0.25]
+    model = both(eta=lambda k: steps[k])[kind].fit(EASY, SIDES)
+    assert model.converged_
+    model = both(eta=lambda k: 10.0 ** (-200 * k))[kind].fit(EASY, SIDES)  # 0 at pass 2
+    assert model.converged_
+    assert model.n_iter_ == 2
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("multi_class", ["ovr", "direct"])
+def test_a_step_that_is_missing_for_a_pass_ends_the_fit_and_changes_nothing(
+    kind, multi_class, rng
+):
+    X, y = blobs(rng, 90, 3)
+    model = both(max_iter=5, multi_class=multi_class)[kind]
+    before = quietly(model, X, y).decision_function(X)
+    asked = []
+
+    def eta(k):
+        asked.append(k)
+        return [1.0, 0.5, 0.25][k]
+
+    with pytest.raises(IndexError, match="out of range"):
+        model.set_params(eta=eta, max_iter=50).fit(X, y)
+    assert asked == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match=r"eta\(3\) is 0, must be finite and > 0"):
+        model.set_params(eta=lambda k: float(max(0, 3 - k))).fit(X, y)
+    with pytest.raises(TypeError, match=r"eta\(2\) must be a number"):
+        model.set_params(eta=lambda k: "x" if k > 1 else 1.0).fit(X, y)
+    assert_same_bits(model.decision_function(X), before)
+    assert model.n_iter_ == 5
+
+
+# ---- Advice
+
+
+def test_no_warning_advises_what_is_refused(rng):
+    X, y = blobs(rng, 60)
+    for model in both(max_iter=2):
+        for changes in ({}, {"average": True}, {"average": "voted"}, {"rule": "batch"}):
+            with pytest.warns(ConvergenceWarning) as caught:
+                copy.copy(model).set_params(**changes).fit(X, y)
+            advice = {
+                name: True
+                for name in ("pocket", "average")
+                if f"{name}=True" in str(caught[0].message)
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                copy.copy(model).set_params(**changes, **advice).fit(X, y)
+            assert bool(advice) == (not changes or (changes, type(model)) == (
+                {"rule": "batch"}, Perceptron
+            ))
