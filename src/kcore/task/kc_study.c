@@ -38,6 +38,7 @@ typedef struct study {
     size_t n_used;        /* samples with a weight that is not zero: others are not there */
     const int32_t *order; /* of them; NULL: all as they stand */
     int64_t pass;
+    bool has_learnt; /* a sample was looked at: what is not done can fail, but not be undone */
 
     /* The block at hand. */
     size_t begin, n_rows;
@@ -241,6 +242,7 @@ static kc_status learn_row(study *s, size_t r, double eta, size_t *changed)
     *changed = KC_NOWHERE;
     KC_TRY(find_diag(s, i, &x.diag));
     KC_TRY(find_values(s, x.k));
+    s->has_learnt = true;
     for (size_t o = 0; o < set->n_outputs; o++)
         set->n_steps[o]++;
     if (!(online->is_direct ? find_direct_steps(s, i, step) : find_separate_steps(s, i, step)))
@@ -444,7 +446,7 @@ kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *les
     online->is_learning = true;
     status = is_plain(online, lesson) ? study_one(&s) : study_many(&s);
     online->is_learning = false;
-    if (status == KC_OK || s.x != NULL) /* what was looked at is counted */
+    if (status == KC_OK || s.has_learnt) /* numbers of samples that may be kept are taken */
         online->n_seen = end > online->n_seen ? end : online->n_seen;
     if (kc_call_stopped(call)) /* a time limit leaves what there is */
         return kc_call_poll(call) == KC_ERR_TIME ? KC_OK : kc_call_stop_error(call);
