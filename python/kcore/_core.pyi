@@ -260,6 +260,7 @@ class OnlineLearner:
         n_threads: int,
         time_limit: float,
         callback: Callable[..., object] | None,
+        noted: OneByOne | None,
     ) -> dict[str, Any]: ...
     def fit(
         self,
@@ -278,6 +279,7 @@ class OnlineLearner:
         n_threads: int,
         time_limit: float,
         callback: Callable[..., object] | None,
+        noted: OneByOne | None,
     ) -> dict[str, Any]: ...
     def decide(self, points: Points, reading: int, n_threads: int) -> NDArray[np.float64]: ...
     def decide_plain(

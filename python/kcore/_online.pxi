@@ -126,25 +126,28 @@ cdef class OnlineLearner:
 
     def learn(
         self, points, codes, int32_t n_classes, weights, int64_t first, bint is_shuffled,
-        double margin, eta, int32_t n_threads, double time_limit, callback,
+        double margin, eta, int32_t n_threads, double time_limit, callback, noted,
     ):
-        """Learn sample by sample, by the single rule, in up to len(eta) passes."""
+        """Learn sample by sample, by the single rule, in up to len(eta) passes.
+
+        `noted` is None, or the ``OneByOne`` that keeps what the call did.
+        """
         return run_online(
             self, False, points, None, codes, n_classes, weights, first, KC_RULE_SINGLE,
-            is_shuffled, margin, 0.0, eta, 0, n_threads, time_limit, callback)
+            is_shuffled, margin, 0.0, eta, 0, n_threads, time_limit, callback, noted)
 
     def fit(
         self, points, ask, codes, int32_t n_classes, weights, int64_t first, int32_t rule,
         bint is_shuffled, double margin, double theta, eta, int64_t cache_bytes,
-        int32_t n_threads, double time_limit, callback,
+        int32_t n_threads, double time_limit, callback, noted,
     ):
         """Learn in dual form, in up to len(eta) passes.
 
-        `ask` is None, or in place of `points` a function as for `fit_svm`.
+        `ask` is None, or in place of `points` a function as for `fit_svm`; `noted` as for `learn`.
         """
         return run_online(
             self, True, points, ask, codes, n_classes, weights, first, rule, is_shuffled, margin,
-            theta, eta, cache_bytes, n_threads, time_limit, callback)
+            theta, eta, cache_bytes, n_threads, time_limit, callback, noted)
 
     cdef bint learn_alone(self, x, int32_t code, double margin, double eta) except -1:
         """Learn from a sample, unless `x` is not simply an array of one row."""
@@ -319,15 +322,26 @@ cdef class OneByOne:
         code = self.code_in(y, classes)
         if code < 0 or not learner.learn_alone(x, code, margin, eta):
             return False
+        self.take_note(1, learner.mistakes, learner.criterion, learner.mistakes == 0)
+        return True
+
+    cdef int take_note(
+        self, int64_t n_passes, mistakes, criterion, bint is_converged,
+    ) except -1:
+        """Keep what a call did that learnt in place.
+
+        No Python code runs between learning and this, and so no Ctrl-C is heard: what is kept
+        agrees with the learner.
+        """
         with cython.critical_section(self):
-            self.n_passes += 1
-            self.mistakes = learner.mistakes
-            self.criterion = learner.criterion
-            self.is_converged = learner.mistakes == 0
+            self.n_passes += n_passes
+            self.mistakes = mistakes
+            self.criterion = criterion
+            self.is_converged = is_converged
             self.bound = self.rows = None
             if self.cache:
                 self.cache.clear()
-        return True
+        return 0
 
 
 def load_online(nodes, bytes image):
@@ -369,7 +383,7 @@ cdef object decide_online(
 cdef object run_online(
     OnlineLearner learner, bint is_fit, points, ask, codes, int32_t n_classes, weights,
     int64_t first, int32_t rule, bint is_shuffled, double margin, double theta, eta,
-    int64_t cache_bytes, int32_t n_threads, double time_limit, callback,
+    int64_t cache_bytes, int32_t n_threads, double time_limit, callback, OneByOne noted,
 ):
     cdef kc_run run = run_with(n_threads)
     cdef kc_perceptron_settings s
@@ -428,6 +442,10 @@ cdef object run_online(
             if asker is not None and asker.error is not None:
                 raise asker.error
             check(status, &err)
+            if noted is not None:
+                noted.take_note(
+                    report.n_done, mistakes[:report.n_done], criterion[:report.n_done],
+                    report.is_converged != 0)
     finally:
         for k in range(5):
             PyBuffer_Release(&buffers[k])

@@ -126,10 +126,10 @@ class Active(_core.OneByOne, Expansion):
     def _values(self) -> dict[str, Any]:
         return {**self.__dict__, **{name: getattr(self, name) for name in _SIDE_BY_SIDE}}
 
-    def note(self, report: dict[str, Any], n_passes: int) -> None:
-        """Keep what a call said of itself; `n_passes` were made before it."""
+    def note(self, report: dict[str, Any]) -> None:
+        """Keep what the passes of a fit said of themselves."""
         self.mistakes, self.criterion = report["mistakes"], report["criterion"]
-        self.n_passes = n_passes + len(self.mistakes)
+        self.n_passes = len(self.mistakes)
         self.is_converged = report["is_converged"]
         self.stop = report["stop"]
         self.cache.clear()
@@ -252,7 +252,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             report = self._run(state, lesson, eta, left, (n_done, spent))
             mistakes.append(report["mistakes"])
             criterion.append(report["criterion"])
-            rows.append(state.rows)
+            rows.append(report["rows"])
             n_done += len(eta)
             if n_done >= most or report["is_converged"] or report["stop"] is not None:
                 break
@@ -271,8 +271,12 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         eta: NDArray[np.float64],
         limit: float,
         before: tuple[int, float] = (0, 0.0),
+        noted: Active | None = None,
     ) -> dict[str, Any]:
-        """Call the core, after so many passes and seconds."""
+        """Call the core, after so many passes and seconds.
+
+        `noted` keeps what the call did: where learning changes what is kept, as a part of it.
+        """
         rule = self._choice("rule", RULES)
         told = self.callback
         answer: Any = None
@@ -291,18 +295,18 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             raise ValueError("budget takes rule='single', got rule='batch'")
         ask = points if isinstance(points, AskedKernel) else None
         data = None if isinstance(points, AskedKernel) else points
+        ending = (self._n_threads(), limit, None if told is None else tell, noted)
         is_online = self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE)
+        report: dict[str, Any]
         if is_online and data is not None:
-            report = state.learner.learn(
-                data, *common, bool(self.shuffle), margin, eta, self._n_threads(), limit,
-                None if told is None else tell,
-            )  # fmt: skip
+            report = state.learner.learn(data, *common, bool(self.shuffle), margin, eta, *ending)
+            report["rows"] = None
         else:
             report = state.learner.fit(
-                data, ask, *common, rule, bool(self.shuffle), margin, self._real("theta"), eta,
-                self._cache_bytes(), self._n_threads(), limit, None if told is None else tell,
+                data, ask, *common, rule, bool(self.shuffle), margin, self._real("theta"),
+                eta, self._cache_bytes(), *ending,
             )  # fmt: skip
-            state.rows = CacheReport(
+            report["rows"] = CacheReport(
                 report["rows_computed"],
                 report["rows_hit"],
                 report["rows_evicted"],

@@ -259,7 +259,7 @@ default='rbf'
             state, data = self._begin(X, points, classes, weights)
         is_fresh = state.n_passes == 0
         report = self._make_passes(state, Lesson(data, codes, weights, first), max_iter)
-        state.note(report, 0)
+        state.note(report)
         is_plain = is_fresh and sample_weight is None and self.class_weight is None
         state.bound = self._bound(state, report) if is_plain else None
         if callable(self.kernel) and state.learner.nodes is None:
@@ -327,9 +327,7 @@ default='rbf'
                 "or a function, are for fit only"
             )
         eta = self._schedule().steps(state.n_passes, 1)
-        report = self._run(state, lesson, eta, self._limit())
-        state.note(report, state.n_passes)
-        state.bound = state.rows = None
+        state.stop = self._run(state, lesson, eta, self._limit(), noted=state)["stop"]
 
     # ---- Results
 

@@ -101,3 +101,91 @@ def test_no_warning_advises_what_is_refused(rng):
             assert bool(advice) == (not changes or (changes, type(model)) == (
                 {"rule": "batch"}, Perceptron
             ))
+
+
+# ---- Calls that end early
+
+
+def interrupt(call, at):
+    """Call, and raise KeyboardInterrupt at the at-th line of the package; say whether it came."""
+    n_lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal n_lines
+        if event == "call" and "kcore" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            n_lines += 1
+            if n_lines == at:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def wide(x):
+    """Return samples with so many features that the core keeps them sparse."""
+    return sp.csr_array(np.pad(x, ((0, 0), (0, 200))))
+
+
+ONE_BY_ONE = {
+    "schedule": ({"eta": "inverse"}, np.asarray, {}),
+    "class_weight": ({"class_weight": {0: 2.0, 1: 1.0}}, np.asarray, {}),
+    "list": ({}, np.ndarray.tolist, {}),
+    "frame": ({}, lambda x: pd.DataFrame(x, columns=list("abcd")), {}),
+    "weight": ({}, np.asarray, {"sample_weight": [2.0]}),
+    "csr": ({}, wide, {}),
+    "batch": ({"rule": "batch"}, np.asarray, {}),
+    "short": ({}, np.asarray, {}),
+}
+
+
+@pytest.mark.parametrize("way", sorted(ONE_BY_ONE))
+def test_ctrl_c_at_any_line_leaves_counts_and_coefficients_that_agree(way, rng):
+    params, form, more = ONE_BY_ONE[way]
+    X, y = blobs(rng, 400)
+    model = KernelPerceptron("linear", **params)
+    model.partial_fit(form(X[:1]), y[:1], classes=[0, 1])
+    n_interrupted = 0
+    for i in range(1, 400):
+        n_seen = model._fitted.learner.describe()["n_seen"]
+        model.dual_coef_  # noqa: B018 kept, so that it could be out of date
+        was_stopped = interrupt(lambda i=i: model.partial_fit(form(X[[i]]), y[[i]], **more), i)
+        n_interrupted += was_stopped
+        info = model._fitted.learner.describe()
+        assert info["n_seen"] == model.n_iter_ in (n_seen, n_seen + 1)
+        assert_same_bits(model.dual_coef_, model._fitted.learner.coef(_core.READING_LAST)[0])
+        if not was_stopped:
+            break
+    else:
+        pytest.fail("a call of a sample has more lines than it can have")
+    assert n_interrupted > 3
+
+
+@pytest.mark.parametrize("form", [np.asarray, wide, np.ndarray.tolist])
+@pytest.mark.parametrize("budget", [None, 3])
+@pytest.mark.parametrize("n_bad", [1, 2])
+def test_samples_that_fail_are_not_counted(form, budget, n_bad, rng):
+    X, y = blobs(rng, 40)
+    model = KernelPerceptron("poly", degree=9, gamma=1.0, budget=budget)
+    other = copy.deepcopy(model)
+    for one in (model, other):
+        one.partial_fit(form(X[:20]), y[:20], classes=[0, 1])
+    bad = np.full((n_bad, 4), 1e40)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="overflow"):
+            model.partial_fit(form(bad), y[:n_bad])
+    for i in range(20, 40):
+        for one in (model, other):
+            one.partial_fit(form(X[i : i + 1]), y[i : i + 1])
+    assert model.support_.tolist() == other.support_.tolist()
+    assert model.n_iter_ == other.n_iter_
+    assert_same_bits(model.dual_coef_, other.dual_coef_)
