@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import Any, TypeAlias, cast
@@ -34,12 +35,15 @@ class Expansion(Fitted):
 
     Attributes
     ----------
+    function : callable or None
+        The kernel, where it is a Python function and was not lost in a pickle.
     vectors : Points or None
-        The points, where a Python function is the kernel: it computes with them.
+        The points that it computes with.
     sparse_type : type or None
         SciPy's class for the points, where X was sparse.
     """
 
+    function: Function | None
     vectors: Points | None
     sparse_type: Any
 
@@ -50,6 +54,14 @@ class Expansion(Fitted):
     def ids(self) -> NDArray[Any]:
         """Return the numbers of the points kept, among the samples of the fit."""
         raise NotImplementedError
+
+    def function_to_pickle(self) -> Function | None:
+        """Return the function; None where it has no name by which it could be found again."""
+        try:
+            pickle.dumps(self.function)
+        except (AttributeError, TypeError, pickle.PicklingError):
+            return None
+        return self.function
 
     def support_vectors(self) -> Points | None:
         """Return the points kept in the type of the kernel values; None where there are none."""
@@ -161,7 +173,8 @@ class KernelEstimator(Estimator):
         points = self._points_to_predict(X, state, (len(state.ids()),) if is_matrix else ())
         if state.vectors is None:
             return ask(points, *how)
-        kernel = cast("Function", self.kernel)
+        # That of the fit, since the parameter may be another one now.
+        kernel = cast("Function", self.kernel if state.function is None else state.function)
         vectors = _in_columns(state.vectors, state.ids(), state.shape[0])
         return np.concatenate(
             [ask(values, *how) for values in _kernel_chunks(kernel, points, vectors)]
@@ -249,6 +262,8 @@ class AskedKernel:
 
     Attributes
     ----------
+    function : callable
+        The function.
     shape, dtype
         Of the matrix of all values.
     """
@@ -256,17 +271,17 @@ class AskedKernel:
     def __init__(self, kernel: Function, points: Points) -> None:
         self.shape = (points.shape[0], points.shape[0])
         self.dtype = np.dtype(np.float64)
-        self._kernel = kernel
+        self.function = kernel
         self._samples = as_user_sees(points)
         self._cols = np.arange(points.shape[0])
         self._others = self._samples
 
     def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
         if len(cols) <= len(rows):  # a block beside the rows: not worth forgetting theirs
-            return _ask_kernel(self._kernel, self._samples[rows], self._samples[cols])
+            return _ask_kernel(self.function, self._samples[rows], self._samples[cols])
         if not np.array_equal(cols, self._cols):
             self._cols, self._others = cols, self._samples[cols]
-        return _ask_kernel(self._kernel, self._samples[rows], self._others)
+        return _ask_kernel(self.function, self._samples[rows], self._others)
 
 
 _CHUNK_VALUES = 2**21  # 16 MB of doubles

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._kernelized import Expansion, Nodes
+from kcore._kernelized import Expansion, Function, Nodes
 from kcore._report import FitReport, make_report
 from kcore._validate import Points
 
@@ -34,6 +34,7 @@ class Machine(Expansion):
         self.classes = classes
         self.report_parts = report  # what the core filled in, and the tolerance
         self.vectors = vectors
+        self.function = None
         self.is_plain = names is None and vectors is None  # prediction needs no Python
         self.sparse_type = None
 
@@ -64,6 +65,7 @@ class Machine(Expansion):
         )
         return _restore, (
             self.shape, self.names, parts, self.classes, self.report_parts, self.sparse_type,
+            self.function_to_pickle(),
         )  # fmt: skip
 
 
@@ -74,6 +76,7 @@ def _restore(
     classes: NDArray[Any] | None,
     report: tuple[_Numbers, float],
     sparse_type: Any,
+    function: Function | None,
 ) -> Machine:
     """Make a model again from its numbers."""
     info, nodes, vectors, *arrays = parts
@@ -84,6 +87,7 @@ def _restore(
         model = _core.make_model(info, _core.CompiledKernel(nodes), vectors, *arrays)
         machine = Machine(shape, names, model, nodes, classes, report)
     machine.sparse_type = sparse_type
+    machine.function = function
     return machine
 
 

@@ -108,6 +108,7 @@ class Active(_core.OneByOne, Expansion):
         self.stop: str | None = None  # what ended the last call before its time
         self.bound = None
         self.rows = None
+        self.function = None
         self.vectors = None
         self.sparse_type = None
 
@@ -117,7 +118,7 @@ class Active(_core.OneByOne, Expansion):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self._values(), "seen": None}
+        return {**self._values(), "seen": None, "function": self.function_to_pickle()}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         for name, value in values.items():

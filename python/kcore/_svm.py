@@ -115,6 +115,7 @@ class SVM(KernelEstimator):
         )
         vectors = None if ask is None else take_rows(points, model.support())
         machine = Machine(points.shape, names, model, nodes, classes, (info, tol), vectors)
+        machine.function = None if ask is None else ask.function
         if isinstance(points, CSR):
             machine.sparse_type = array_type(X)
         if info.stop != _core.STOP_CONVERGED:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
-from kcore._kernelized import KernelLike, as_user_sees, take_rows
+from kcore._kernelized import AskedKernel, KernelLike, as_user_sees, take_rows
 from kcore._online import TRAITS, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
@@ -262,7 +262,8 @@ default='rbf'
         state.note(report)
         is_plain = is_fresh and sample_weight is None and self.class_weight is None
         state.bound = self._bound(state, report) if is_plain else None
-        if callable(self.kernel) and state.learner.nodes is None:
+        if isinstance(data, AskedKernel):
+            state.function = data.function
             state.vectors = take_rows(points, state.learner.ids().astype(np.int32))
         self._warn(state, max_iter)
         self._fitted = state

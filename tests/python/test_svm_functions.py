@@ -1,5 +1,6 @@
 """Python functions as kernels: asked for rows when they are needed, and no more."""
 
+import copy
 import pickle
 import threading
 
@@ -8,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import assert_errors_come_out, assert_same_bits
-from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM
 from kcore.kernels import Polynomial
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
@@ -94,19 +95,20 @@ def test_a_function_serves_several_classes_weights_and_float32(rng):
 def test_predictions_ask_a_function_in_pieces(rng, monkeypatch):
     X = rng.standard_normal((100, 4))
     y = (X[:, 0] > 0).astype(int)
-    model = SVC(kernel=gaussian).fit(X, y)
-    whole = model.decision_function(X)
     pieces = []
 
     def kernel(A, B):
         pieces.append(A.shape[0])
-        return gaussian(A, B)
+        return np.where(A[:, :1] == bad, np.nan, gaussian(A, B))
 
+    bad = np.inf
+    model = SVC(kernel=kernel).fit(X, y)
+    whole = model.decision_function(X)
     monkeypatch.setattr("kcore._kernelized._CHUNK_VALUES", 7 * len(model.support_))
-    model.set_params(kernel=kernel)
+    pieces.clear()
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
     assert pieces == [7] * 14 + [2]
-    model.set_params(kernel=lambda A, B: np.where(A[:, :1] == X[16, 0], np.nan, gaussian(A, B)))
+    bad = X[16, 0]
     with pytest.raises(ValueError, match="returned nan for row 16 of its first argument and row 0"):
         model.predict(X)
 
@@ -143,3 +145,18 @@ def test_an_exception_of_a_function_comes_out_and_changes_nothing(data):
     X, y, _ = data
     model = SVC(kernel=gaussian).fit(X, y)
     assert_errors_come_out(model, gaussian, X, y, n_questions=30)
+
+
+@pytest.mark.parametrize("machine", [*MACHINES, KernelPerceptron])
+def test_predictions_are_those_of_the_function_that_was_fitted(machine, data):
+    X, y, t = data
+    is_classifier = machine in (SVC, NuSVC, KernelPerceptron)
+    model = machine(kernel=gaussian).fit(X, y if is_classifier else t)
+    before = model.predict(X)
+    for other in (lambda A, B: 0 * (A @ B.T), "rbf", Polynomial(1, 1.0, 1.0)):
+        model.set_params(kernel=other)
+        assert_same_bits(model.predict(X), before)
+        assert_same_bits(copy.copy(model).predict(X), before)
+    model.set_params(kernel="rbf")
+    assert_same_bits(pickle.loads(pickle.dumps(model)).predict(X), before)
+    assert_same_bits(copy.deepcopy(model).predict(X), before)
