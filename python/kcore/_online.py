@@ -164,6 +164,14 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     precision: str
     callback: Callable[[Progress], object] | None
 
+    def __copy__(self) -> Self:
+        # One sample changes a learner in place: two estimators must not share it.
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if self.__sklearn_is_fitted__():
+            twin._fitted = copy.deepcopy(self._fitted)
+        return twin
+
     def _begin(
         self,
         X: Any,

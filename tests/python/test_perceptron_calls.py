@@ -189,3 +189,22 @@ def test_samples_that_fail_are_not_counted(form, budget, n_bad, rng):
     assert model.support_.tolist() == other.support_.tolist()
     assert model.n_iter_ == other.n_iter_
     assert_same_bits(model.dual_coef_, other.dual_coef_)
+
+
+# ---- Copies
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy])
+def test_a_copy_and_its_original_learn_on_their_own(make, rng):
+    X, y = blobs(rng, 100)
+    for model in both():
+        model.partial_fit(X, y, classes=[0, 1])
+        before, n_before = model.decision_function(X), model.n_iter_
+        twin = make(model)
+        assert_same_bits(twin.decision_function(X), before)
+        for i in range(50):
+            twin.partial_fit(X[i : i + 1], 1 - y[i : i + 1])
+        assert (twin.decision_function(X) != before).any()
+        assert_same_bits(model.decision_function(X), before)
+        assert model.n_iter_ == n_before
+        assert make(type(model)()).get_params() == type(model)().get_params()
