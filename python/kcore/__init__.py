@@ -30,7 +30,7 @@ _LAZY = {
     **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), "kcore.svm"),
     **dict.fromkeys(("KernelPerceptron", "Perceptron"), "kcore.perceptron"),
 }
-_MODULES = {"features", "perceptron", "svm"}
+_MODULES = {"features", "kernel_perceptron", "perceptron", "svm"}
 
 __all__ = [
     "SVC",

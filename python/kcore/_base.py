@@ -426,7 +426,9 @@ def as_targets(y: Any, n_samples: int) -> NDArray[np.float64]:
     return targets
 
 
-def as_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+def as_weights(
+    sample_weight: Any, n_samples: int, may_be_zero: bool = False
+) -> NDArray[np.float64]:
     """Return sample weights as contiguous float64: finite, none negative, not all zero."""
     if isinstance(sample_weight, Real):
         weights = np.full(n_samples, float(sample_weight))
@@ -441,7 +443,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     if low < 0:
         place = int(weights.argmin())
         raise ValueError(f"sample_weight must not be negative: entry {place} is {low:g}")
-    if not weights.any():
+    if not (may_be_zero or weights.any()):
         raise ValueError("sample_weight is zero for all samples")
     return weights
 

@@ -299,6 +299,7 @@ class OneByOne:
     labels: list[Any]
     code_of: dict[Any, int]
     seen: Any
+    settled: tuple[Any, ...] | None
     n_passes: int
     is_converged: bool
     mistakes: Any

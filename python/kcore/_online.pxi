@@ -274,12 +274,14 @@ cdef class OneByOne:
         Their numbers.
     seen : object
         The last `classes` that were looked at.
+    settled : tuple or None
+        Parameters of the estimator when they were last looked at.
     n_passes, mistakes, criterion, is_converged, bound, rows, cache
         What calls reported.
     """
 
     cdef public OnlineLearner learner
-    cdef public object names, traits, labels, code_of, seen
+    cdef public object names, traits, labels, code_of, seen, settled
     cdef public int64_t n_passes
     cdef public bint is_converged
     cdef public object mistakes, criterion, bound, rows, cache
@@ -302,7 +304,7 @@ cdef class OneByOne:
         asked : dict
             Parameters of the estimator.
         names : tuple of str
-            Those that must be what they were when learning began.
+            Those that must be what they were when they were last looked at.
         x, y, classes : object
             As given by the caller.
         """
@@ -311,12 +313,13 @@ cdef class OneByOne:
         eta, margin = asked["eta"], asked["margin"]
         if (
             self.names is not None
+            or self.settled is None
             or learner.nodes is None
             or asked["class_weight"] is not None
             or asked["rule"] != "single"
             or not is_number(eta)
             or not is_number(margin)
-            or not same_values(asked, names, self.traits)
+            or not same_values(asked, names, <tuple?>self.settled)
         ):
             return False
         code = self.code_in(y, classes)

@@ -43,6 +43,9 @@ TRAITS = (
     "kernel", "degree", "gamma", "coef0", "fit_intercept", "average", "budget", "strategy",
     "multi_class", "precision",
 )  # fmt: skip
+# What a call with one sample need not look at again: these, and what any call refuses if it is
+# wrong.
+SETTLED = (*TRAITS, "shuffle", "n_jobs", "time_limit")
 
 
 # Attributes of an Active that are not in its dictionary.
@@ -100,7 +103,7 @@ class Active(_core.OneByOne, Expansion):
         self.traits = traits
         self.labels = classes.tolist()
         self.code_of = {label: code for code, label in enumerate(self.labels)}
-        self.seen = None
+        self.seen = self.settled = None
         self.n_passes = 0
         self.mistakes = np.empty(0, np.int64)  # arrays, or numbers after a single sample
         self.criterion = np.empty(0)
@@ -118,7 +121,8 @@ class Active(_core.OneByOne, Expansion):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self._values(), "seen": None, "function": self.function_to_pickle()}
+        own = {"seen": None, "settled": None, "function": self.function_to_pickle()}
+        return {**self._values(), **own}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
@@ -200,7 +204,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             self._choice("strategy", STRATEGIES),
             self._seeds(n_problems),
         )
-        state = Active(points.shape, feature_names(X), classes, learner, reading, self._traits())
+        traits = self._values_of(TRAITS)
+        state = Active(points.shape, feature_names(X), classes, learner, reading, traits)
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
         return state, data
@@ -219,8 +224,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             return copy.deepcopy(old), self._kernel_of(points, None)[2], 0
         return copy.deepcopy(old), points, 0 if _are_known(old, points) else -1
 
-    def _traits(self) -> tuple[Any, ...]:
-        return tuple([getattr(self, name) for name in TRAITS])
+    def _values_of(self, names: tuple[str, ...]) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in names])
 
     def _check_traits(self, state: Active) -> None:
         for name, old in zip(TRAITS, state.traits, strict=True):

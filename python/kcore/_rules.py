@@ -86,9 +86,15 @@ class RuleEstimator(Estimator):
             )
 
     def _weights(
-        self, classes: NDArray[Any], codes: NDArray[np.int32], sample_weight: ArrayLike | None
+        self,
+        classes: NDArray[Any],
+        codes: NDArray[np.int32],
+        sample_weight: ArrayLike | None,
+        may_be_zero: bool = False,
     ) -> NDArray[np.float64] | None:
-        weights = None if sample_weight is None else as_weights(sample_weight, len(codes))
+        weights = None
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, len(codes), may_be_zero)
         if self.class_weight is not None:
             weights = class_weights(self.class_weight, classes, codes, weights)
         return weights

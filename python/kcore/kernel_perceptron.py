@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
 from kcore._kernelized import AskedKernel, KernelLike, as_user_sees, take_rows
-from kcore._online import TRAITS, Active, CacheReport, Lesson, OnlineEstimator
+from kcore._online import SETTLED, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
 from kcore._validate import Points
@@ -287,7 +287,7 @@ default='rbf'
         classes : array_like of shape (n_classes,), default=None
             All labels there will be; due at the first call.
         sample_weight : array_like of shape (n_samples,), default=None
-            Factors of eta.
+            Factors of eta; a sample of weight zero is left out. Where all are, nothing changes.
 
         Returns
         -------
@@ -298,7 +298,7 @@ default='rbf'
         if (
             state is not None
             and sample_weight is None
-            and state.learn_one(asked, TRAITS, X, y, classes)
+            and state.learn_one(asked, SETTLED, X, y, classes)
         ):
             return self
         self._refuse_balanced()
@@ -309,7 +309,9 @@ default='rbf'
             points, labels = self._points_to_predict(X, state), state.classes
             check_same_labels(classes, labels)
         codes = codes_among(labels, y, points.shape[0])
-        weights = self._weights(labels, codes, sample_weight)
+        weights = self._weights(labels, codes, sample_weight, may_be_zero=True)
+        if weights is not None and not weights.any():
+            return self
         if state is None:
             state, _ = self._begin(X, points, labels, weights)
         elif points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
@@ -317,7 +319,7 @@ default='rbf'
         self._learn(state, Lesson(points, codes, weights, -1))
         if state.stop is not None:
             self._warn(state, 1)
-        state.seen = classes
+        state.seen, state.settled = classes, self._values_of(SETTLED)
         self._fitted = state
         return self
 

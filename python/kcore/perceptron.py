@@ -255,7 +255,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         classes : array_like of shape (n_classes,), default=None
             All labels there will be; due at the first call.
         sample_weight : array_like of shape (n_samples,), default=None
-            Factors of eta; a sample of weight zero is not there.
+            Factors of eta; a sample of weight zero is not there. Where all are, nothing changes.
 
         Returns
         -------
@@ -270,8 +270,10 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         else:
             points, names, labels = as_samples(X), feature_names(X), first_labels(classes)
         codes = codes_among(labels, y, points.shape[0])
+        weights = self._weights(labels, codes, sample_weight, may_be_zero=True)
+        if weights is not None and not weights.any():
+            return self
         line = self._begin(points.shape, names, labels, start)
-        weights = self._weights(labels, codes, sample_weight)
         n_done = 0
         if start is not None:
             line.go_on(start)

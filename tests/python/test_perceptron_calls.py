@@ -1,6 +1,7 @@
 """Single calls of both perceptrons: what is asked of the caller, advised, refused, and left alone."""
 
 import copy
+import subprocess
 import sys
 import warnings
 
@@ -9,13 +10,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import kcore
 from conftest import assert_same_bits, quietly
 from kcore import _core
 from kcore.exceptions import ConvergenceWarning, NotFittedError
 from kcore.kernels import RBF
 from kcore.perceptron import KernelPerceptron, Perceptron
-from test_kernel_perceptron import READINGS, STRATEGIES, blobs
+from test_kernel_perceptron import blobs
 
 EASY = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]])
 SIDES = np.array([1, 1, 0, 0])
@@ -208,3 +208,52 @@ def test_a_copy_and_its_original_learn_on_their_own(make, rng):
         assert_same_bits(model.decision_function(X), before)
         assert model.n_iter_ == n_before
         assert make(type(model)()).get_params() == type(model)().get_params()
+
+
+# ---- Weights and parameters
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_samples_that_all_weigh_nothing_change_nothing(n, rng):
+    X, y = blobs(rng, 40)
+    for model in both(eta="inverse"):
+        model.partial_fit(X[:n], y[:n], classes=[0, 1], sample_weight=np.zeros(n))
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+        model.partial_fit(X, y, classes=[0, 1])
+        state, before = model._fitted, model.decision_function(X)
+        model.partial_fit(X[:n], 1 - y[:n], sample_weight=np.zeros(n))
+        assert model._fitted is state
+        assert_same_bits(model.decision_function(X), before)
+        assert model.n_iter_ == 1
+        with pytest.raises(ValueError, match="X has 2 features"):
+            model.partial_fit(X[:n, :2], y[:n], sample_weight=np.zeros(n))
+        with pytest.raises(ValueError, match="sample_weight is zero for all samples"):
+            model.fit(X, y, sample_weight=np.zeros(40))
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"time_limit": -1.0}, "time_limit must be positive or None"),
+        ({"time_limit": "soon"}, "time_limit"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"n_jobs": "all"}, "n_jobs"),
+        ({"shuffle": np.array([1, 0])}, "truth value"),
+    ],
+)
+def test_one_sample_refuses_the_parameters_that_many_refuse(params, words, rng):
+    X, y = blobs(rng, 40)
+    model = KernelPerceptron(RBF(0.5)).partial_fit(X, y, classes=[0, 1])
+    model.partial_fit(X[:1], y[:1])
+    good = {name: getattr(model, name) for name in params}
+    for n in (1, 2):
+        with pytest.raises((ValueError, TypeError), match=words):
+            model.set_params(**params).partial_fit(X[:n], y[:n])
+        model.set_params(**good).partial_fit(X[:n], y[:n])
+    assert model.n_iter_ == 4
+
+
+def test_the_module_of_kernel_perceptrons_is_there_when_it_is_asked_for():
+    code = "import kcore; assert kcore.kernel_perceptron.KernelPerceptron is kcore.KernelPerceptron"
+    subprocess.run([sys.executable, "-c", code], check=True)
