@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Fitted
+from kcore._history import History
 from kcore._report import Progress
 from kcore._rules import round_up
 from kcore._validate import Points
-from kcore._votes import Votes, votes_of
+from kcore._votes import Ballot
 
 
 class Samples(NamedTuple):
@@ -25,57 +26,6 @@ class Samples(NamedTuple):
     codes: NDArray[np.int32]
     n_classes: int
     weights: NDArray[np.float64] | None
-
-
-class _Buffer:
-    """Room for the numbers of histories that share their beginning."""
-
-    def __init__(self, numbers: NDArray[Any], n_used: int) -> None:
-        self.numbers = numbers
-        self.n_used = n_used
-
-
-class History:
-    """Numbers that never change, and can be followed by more.
-
-    A longer history is written behind the shorter one, in the same memory, unless another one was
-    before it: a history that grows one by one takes constant time for each.
-
-    Parameters
-    ----------
-    numbers : ndarray
-        The first ones.
-    """
-
-    def __init__(self, numbers: NDArray[Any]) -> None:
-        self._buffer = _Buffer(numbers, len(numbers))
-        self._n = len(numbers)
-
-    def __len__(self) -> int:
-        return self._n
-
-    def __reduce__(self) -> tuple[type[History], tuple[NDArray[Any]]]:
-        return History, (self.numbers.copy(),)
-
-    @property
-    def numbers(self) -> NDArray[Any]:
-        """All of them, to be read only."""
-        return self._buffer.numbers[: self._n]
-
-    def then(self, *parts: NDArray[Any]) -> History:
-        """Return this history followed by `parts`."""
-        n = self._n + sum(map(len, parts))
-        longer = History(self.numbers)
-        longer._buffer = self._buffer
-        if self._buffer.n_used > self._n or n > len(self._buffer.numbers):
-            longer._buffer = _Buffer(np.empty(2 * n, self.numbers.dtype), self._n)
-            longer._buffer.numbers[: self._n] = self.numbers
-        begin = self._n
-        for part in parts:
-            longer._buffer.numbers[begin : begin + len(part)] = part
-            begin += len(part)
-        longer._buffer.n_used = longer._n = n
-        return longer
 
 
 class Turn(NamedTuple):
@@ -142,7 +92,7 @@ class Line(Fitted):
         One for each problem.
     traits : dict
         Parameters that must not change while weights are learnt.
-    votes : list of list of Votes, optional
+    votes : list of Ballot, optional
         Those so far, of each problem.
     """
 
@@ -153,7 +103,7 @@ class Line(Fitted):
         classes: NDArray[Any],
         states: list[_core.LinearState],
         traits: dict[str, Any],
-        votes: list[list[Votes]] | None = None,
+        votes: list[Ballot] | None = None,
     ) -> None:
         super().__init__(shape, names)
         self.classes = classes
@@ -161,7 +111,7 @@ class Line(Fitted):
         self.traits = traits
         self.mistakes = [History(np.empty(0, np.int64)) for _ in states]
         self.criterion = [History(np.empty(0)) for _ in states]
-        self.votes: list[list[Votes]] = [[] for _ in states] if votes is None else list(votes)
+        self.votes = [Ballot() for _ in states] if votes is None else list(votes)
         self.bound: float | None = None
         self.is_out_of_time = False
         self.is_finished = False  # by the callback
@@ -192,15 +142,14 @@ class Line(Fitted):
         self.mistakes = [m.then(np.zeros(n - len(m), np.int64)) for m in start.mistakes]
         self.criterion = [c.then(np.zeros(n - len(c))) for c in start.criterion]
 
-    def add(self, turns: list[list[Turn]], points: Points, n_before: list[int]) -> None:
-        """Add to the history of each problem its turns on `points`, after step `n_before`."""
+    def add(self, turns: list[list[Turn]], points: Points) -> None:
+        """Add to the history of each problem its turns on `points`."""
         for k, of_one in enumerate(turns):
             mistakes, criterion, logs = zip(*of_one, strict=True)
             self.mistakes[k] = self.mistakes[k].then(*mistakes)
             self.criterion[k] = self.criterion[k].then(*criterion)
             if self.is_voted:
-                votes = votes_of(points, logs, n_before[k], self.states[k].n_steps)
-                self.votes[k] = [*self.votes[k], votes]
+                self.votes[k] = self.votes[k].then(points, logs, self.states[k].n_steps)
 
     def copy_states(self) -> list[_core.LinearState]:
         """Return states to go on from."""

@@ -6,13 +6,15 @@ the k-th vector on a sample is a running sum of s_k (x_k.x + 1).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
+from kcore._history import History
 from kcore._validate import CSR, Points
 from kcore.kernels import Linear
 
@@ -20,34 +22,115 @@ _CHUNK = 1 << 22  # products that are held at once
 _BLOCK = 1 << 17  # values of vectors: they stay in the cache
 
 
-class Votes(NamedTuple):
-    """The updates of one problem on one set of samples, for predictions by vote."""
+class _Rows(NamedTuple):
+    """Samples that never change, and can be followed by more."""
 
-    samples: Points  # those with an update, in float64
-    place: NDArray[np.intp]  # of the sample of each update, among them
-    raised: NDArray[np.int32]
-    lowered: NDArray[np.int32]
-    step: NDArray[np.float64]
-    survived: NDArray[np.float64]  # samples seen with the vector after each update
-    first: float  # samples seen with the vector before the first one
+    n: int
+    n_cols: int
+    data: History  # rows, or of CSR their values
+    indices: History | None = None
+    ends: History | None = None  # of each row of CSR, among the values
+
+    @classmethod
+    def of(cls, points: Points) -> Self:
+        """Return these samples as the first ones."""
+        if not isinstance(points, CSR):
+            return cls(points.shape[0], points.shape[1], History(points))
+        indices = History(points.indices.astype(np.int64))
+        ends = History(points.indptr[1:].astype(np.int64))
+        return cls(*points.shape, History(points.data), indices, ends)
+
+    def then(self, points: Points) -> Self:
+        """Return the samples followed by others, in the same form."""
+        n, data, indices, ends = self.n + points.shape[0], self.data, self.indices, self.ends
+        if indices is None or ends is None:
+            return type(self)(n, self.n_cols, data.then(as_dense(points)))
+        more = as_csr(points)
+        return type(self)(
+            n,
+            self.n_cols,
+            data.then(more.data),
+            indices.then(more.indices),
+            ends.then(len(data) + more.indptr[1:]),
+        )
+
+    def points(self) -> Points:
+        """Return the samples."""
+        if self.indices is None or self.ends is None:
+            return self.data.numbers
+        indptr = np.concatenate([[0], self.ends.numbers])
+        return CSR(self.data.numbers, self.indices.numbers, indptr, (self.n, self.n_cols))
 
 
-def votes_of(
-    points: Points, logs: Sequence[NDArray[np.void]], n_before: int, n_steps: int
-) -> Votes:
-    """Return the votes of one problem from its updates after step `n_before`, until `n_steps`."""
-    log = np.concatenate(logs)
-    used, place = np.unique(log["sample"], return_inverse=True)
-    times = np.concatenate([log["at"], [n_steps + 1]])
-    return Votes(
-        _take(points, used, np.float64),
-        place,
-        log["raised"].copy(),
-        log["lowered"].copy(),
-        log["step"].copy(),
-        np.diff(times).astype(np.float64),
-        float(times[0] - n_before - 1),
-    )
+class Ballot:
+    """The updates of one problem, for predictions by vote. It never changes, but has successors.
+
+    Calls of `partial_fit` add to one ballot in time that does not depend on what it holds.
+
+    Attributes
+    ----------
+    samples : _Rows or None
+        Those with an update, in float64, as often as calls had one with them.
+    place : History of int64
+        Of the sample of each update, among them.
+    raised, lowered, step : History
+        The outputs that each update changed, and by how much.
+    at : History of int64
+        The steps at which updates were made.
+    n_steps : int
+        Samples seen.
+    """
+
+    def __init__(self) -> None:
+        self.samples: _Rows | None = None
+        self.place = History(np.empty(0, np.int64))
+        self.raised = self.lowered = History(np.empty(0, np.int32))
+        self.step = History(np.empty(0))
+        self.at = History(np.empty(0, np.int64))
+        self.n_steps = 0
+
+    def then(self, points: Points, logs: Sequence[NDArray[np.void]], n_steps: int) -> Ballot:
+        """Return this ballot followed by updates with `points`, until step `n_steps`."""
+        longer = copy.copy(self)
+        longer.n_steps = n_steps
+        log = np.concatenate(logs)
+        if len(log) == 0:
+            return longer
+        used, place = np.unique(log["sample"], return_inverse=True)
+        taken = _take(points, used, np.float64)
+        n_before = 0 if self.samples is None else self.samples.n
+        longer.samples = _Rows.of(taken) if self.samples is None else self.samples.then(taken)
+        longer.place = self.place.then(n_before + place)
+        for name in ("raised", "lowered", "step", "at"):
+            setattr(longer, name, getattr(self, name).then(log[name]))
+        return longer
+
+    def survived(self) -> NDArray[np.float64]:
+        """Return how many samples were seen with the vector before all updates, and after each."""
+        times = np.concatenate([[0], self.at.numbers, [self.n_steps + 1]])
+        seen = np.diff(times).astype(np.float64)
+        seen[0] -= 1  # times begin at 1
+        return seen
+
+
+def as_dense(points: Points) -> NDArray[Any]:
+    """Return samples as an array."""
+    if not isinstance(points, CSR):
+        return points
+    from scipy.sparse import csr_array
+
+    parts = (points.data, points.indices, points.indptr)
+    return np.asarray(csr_array(parts, shape=points.shape).toarray())
+
+
+def as_csr(points: Points) -> CSR:
+    """Return samples as CSR."""
+    if isinstance(points, CSR):
+        return points
+    from scipy.sparse import csr_array
+
+    rows = csr_array(points)
+    return CSR(rows.data, rows.indices, rows.indptr, rows.shape)
 
 
 def _take(points: Points, rows: NDArray[np.intp], dtype: type | None = None) -> Points:
@@ -61,53 +144,51 @@ def _take(points: Points, rows: NDArray[np.intp], dtype: type | None = None) -> 
 
 
 def vote(
-    problems: list[list[Votes]],
+    ballots: list[Ballot],
     points: Points,
     n_outputs: int,
     has_intercept: bool,
     n_threads: int,
 ) -> NDArray[np.float64]:
     """Return for each output the votes it won less those it lost (one output), or won."""
-    columns = [_vote_one(parts, points, n_outputs, has_intercept, n_threads) for parts in problems]
+    columns = [_vote_one(ballot, points, n_outputs, has_intercept, n_threads) for ballot in ballots]
     return np.concatenate(columns, axis=1)
 
 
 def _vote_one(
-    parts: list[Votes], points: Points, n_outputs: int, has_intercept: bool, n_threads: int
+    ballot: Ballot, points: Points, n_outputs: int, has_intercept: bool, n_threads: int
 ) -> NDArray[np.float64]:
-    n = points.shape[0]
-    total = np.zeros((n, n_outputs))
+    n, n_updates = points.shape[0], len(ballot.step)
+    first, survived = np.split(ballot.survived(), [1])
+    total = np.tile(_count(np.zeros((1, 1, n_outputs)), first), (n, 1))
+    if ballot.samples is None:
+        return total
+    samples = ballot.samples.points()
     linear = Linear()._compile()
-    most = max((len(part.step) for part in parts), default=1)
-    step = max(1, _CHUNK // max(1, most * n_outputs))
+    step = max(1, _CHUNK // (n_updates * n_outputs))
     for begin in range(0, n, step):
         rows = np.arange(begin, min(n, begin + step))
-        chunk = _take(points, rows)
         value = np.zeros((len(rows), n_outputs))  # of the vector at hand
         at_once = max(1, _BLOCK // (len(rows) * n_outputs))
-        for part in parts:
-            total[rows] += _count(value[:, None, :], np.array([part.first]))
-            if len(part.step) == 0:
-                continue
-            gram = _core.gram(linear, chunk, part.samples, None, n_threads)
-            product = gram.astype(np.float64, copy=False) + float(has_intercept)
-            for k in range(0, len(part.step), at_once):
-                some = slice(k, k + at_once)
-                values = _values_after(value, product, part, some)
-                total[rows] += _count(values, part.survived[some])
-                value = values[:, -1]
+        gram = _core.gram(linear, _take(points, rows), samples, None, n_threads)
+        product = gram.astype(np.float64, copy=False) + float(has_intercept)
+        for k in range(0, n_updates, at_once):
+            some = slice(k, k + at_once)
+            values = _values_after(value, product, ballot, some)
+            total[rows] += _count(values, survived[some])
+            value = values[:, -1]
     return total
 
 
 def _values_after(
-    value: NDArray[np.float64], product: NDArray[np.float64], part: Votes, some: slice
+    value: NDArray[np.float64], product: NDArray[np.float64], ballot: Ballot, some: slice
 ) -> NDArray[np.float64]:
     """Return the values (sample, update, output) of the vectors that some updates make."""
-    change = product[:, part.place[some]] * part.step[some]
+    change = product[:, ballot.place.numbers[some]] * ballot.step.numbers[some]
     n, n_updates = change.shape
     if value.shape[1] == 1:
         return (value + np.cumsum(change, axis=1))[:, :, None]
-    raised, lowered = part.raised[some], part.lowered[some]
+    raised, lowered = ballot.raised.numbers[some], ballot.lowered.numbers[some]
     order = np.arange(n_updates)
     changes = np.zeros((n, n_updates, value.shape[1]))
     changes[:, order, raised] = change

@@ -347,7 +347,6 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         # Problems run one after the other. With a limit, turns are short at first, so that all have
         # had theirs when time is up.
         at_once = 1 if limit and len(line.states) > 1 else most
-        before = [state.n_steps for state in line.states]
         listener = None if self.callback is None else Listener(self.callback, first)
         turns: list[list[Turn]] = [[] for _ in line.states]
         active = list(range(len(line.states)))
@@ -365,7 +364,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             line.is_out_of_time = any(line.states[k].n_done < len(eta) for k in active)
             done += len(eta)
             at_once = min(most, 2 * at_once)
-        line.add(turns, samples.points, before)
+        line.add(turns, samples.points)
 
     def _run(
         self,

@@ -1,6 +1,7 @@
 """Single calls of both perceptrons: what is asked of the caller, advised, refused, and left alone."""
 
 import copy
+import pickle
 import subprocess
 import sys
 import warnings
@@ -101,6 +102,54 @@ def test_no_warning_advises_what_is_refused(rng):
             assert bool(advice) == (not changes or (changes, type(model)) == (
                 {"rule": "batch"}, Perceptron
             ))
+
+
+# ---- Votes
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "direct"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_votes_of_many_calls_are_those_of_one(multi_class, form, rng):
+    X, y = blobs(rng, 120, 3)
+    whole, parts, mixed = (Perceptron(average="voted", multi_class=multi_class) for _ in range(3))
+    whole.partial_fit(form(X), y, classes=[0, 1, 2])
+    for i in range(120):
+        parts.partial_fit(form(X[i : i + 1]), y[i : i + 1], classes=[0, 1, 2])
+        other = form if i % 3 else (np.asarray if form is sp.csr_array else sp.csr_array)
+        mixed.partial_fit(other(X[i : i + 1]), y[i : i + 1], classes=[0, 1, 2])
+    assert_same_bits(parts.decision_function(X), whole.decision_function(X))
+    assert_same_bits(mixed.decision_function(X), whole.decision_function(X))
+    again = pickle.loads(pickle.dumps(parts))
+    again.partial_fit(form(X[:50]), y[:50])
+    parts.partial_fit(form(X[:50]), y[:50])
+    assert_same_bits(again.decision_function(X), parts.decision_function(X))
+
+
+def test_estimators_that_go_on_from_the_same_votes_do_not_meet(rng):
+    X, y = blobs(rng, 60)
+    first = Perceptron(average="voted").partial_fit(X[:20], y[:20], classes=[0, 1])
+    before, second = first.decision_function(X), copy.copy(first)
+    first.partial_fit(X[20:40], y[20:40])
+    second.partial_fit(X[40:], 1 - y[40:])
+    expected = Perceptron(average="voted").partial_fit(X[:20], y[:20], classes=[0, 1])
+    assert_same_bits(expected.decision_function(X), before)
+    expected.partial_fit(X[20:40], y[20:40])
+    assert_same_bits(first.decision_function(X), expected.decision_function(X))
+
+
+def test_calls_without_a_mistake_add_nothing_to_the_votes_but_time():
+    X, y = EASY, SIDES
+    model = Perceptron(average="voted").partial_fit(X, y, classes=[0, 1])
+    for _ in range(3):
+        model.partial_fit(X, y)
+    held = len(pickle.dumps(model._fitted.votes))
+    before = model.decision_function(X)
+    for _ in range(100):
+        model.partial_fit(X, y)
+    assert len(pickle.dumps(model._fitted.votes)) <= held + 8  # a number may take more bytes
+    np.testing.assert_array_equal(
+        model.decision_function(X) - before, np.where(y == 1, 400.0, -400.0)
+    )
 
 
 # ---- Calls that end early
