@@ -345,7 +345,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         longest = report["max_diag"] + 2 * self._real("margin") / self._real("eta")
         n_terms = state.shape[0] if self.rule == "batch" else 1
         bound = float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
-        return round_up(bound, _off(state, int(report["mistakes"].sum())), bound)
+        degrees = sum(degree for _, degree, _, _ in nodes)
+        return round_up(bound, _off(state, degrees, int(report["mistakes"].sum())), bound)
 
     def _warn(self, state: Active, n_asked: int) -> None:
         """Say so where a call of `n_asked` passes ended other than without a mistake."""
@@ -375,7 +376,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         warnings.warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
 
 
-def _off(state: Active, n_mistakes: int) -> float:
+def _off(state: Active, degrees: int, n_mistakes: int) -> float:
     """Return by how much the sum of so many steps may be off, relative to all its terms.
 
     A kernel value is off by its product and its power, a sum of them by its additions, in float64.
@@ -383,7 +384,6 @@ def _off(state: Active, n_mistakes: int) -> float:
     """
     info = state.learner.describe()
     unit = 2.0**-24 if info["dtype"] == 1 else 2.0**-53
-    degrees = sum(node[1] for node in state.learner.nodes)
     return 8 * ((info["n_cols"] + 4 + degrees) * unit + n_mistakes * 2.0**-53)
 
 

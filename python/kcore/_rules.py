@@ -188,9 +188,10 @@ def _checked(step: Any, k: int) -> float:
     """Return the step of pass k as a float, if it is one that can be made."""
     if isinstance(step, bool | np.bool_) or not isinstance(step, Real):
         raise TypeError(f"eta({k}) must be a number, got {step!r}")
-    if not 0 < step < math.inf:
-        raise ValueError(f"eta({k}) is {float(step):g}, must be finite and > 0")
-    return float(step)
+    number = float(step)
+    if not 0 < number < math.inf:
+        raise ValueError(f"eta({k}) is {number:g}, must be finite and > 0")
+    return number
 
 
 # ---- Labels

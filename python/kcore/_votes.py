@@ -184,7 +184,8 @@ def _values_after(
     value: NDArray[np.float64], product: NDArray[np.float64], ballot: Ballot, some: slice
 ) -> NDArray[np.float64]:
     """Return the values (sample, update, output) of the vectors that some updates make."""
-    change = product[:, ballot.place.numbers[some]] * ballot.step.numbers[some]
+    steps: NDArray[np.float64] = ballot.step.numbers[some]
+    change = product[:, ballot.place.numbers[some]] * steps
     n, n_updates = change.shape
     if value.shape[1] == 1:
         return (value + np.cumsum(change, axis=1))[:, :, None]

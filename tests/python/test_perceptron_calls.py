@@ -1,4 +1,4 @@
-"""Single calls of both perceptrons: what is asked of the caller, advised, refused, and left alone."""
+"""Single calls of both perceptrons: what they ask, advise and refuse, and what they leave alone."""
 
 import copy
 import pickle
@@ -59,9 +59,7 @@ def test_steps_of_passes_that_are_never_made_may_be_missing(kind):
 
 @pytest.mark.parametrize("kind", [0, 1])
 @pytest.mark.parametrize("multi_class", ["ovr", "direct"])
-def test_a_step_that_is_missing_for_a_pass_ends_the_fit_and_changes_nothing(
-    kind, multi_class, rng
-):
+def test_a_step_that_is_missing_for_a_pass_ends_the_fit_and_changes_nothing(kind, multi_class, rng):
     X, y = blobs(rng, 90, 3)
     model = both(max_iter=5, multi_class=multi_class)[kind]
     before = quietly(model, X, y).decision_function(X)
@@ -99,9 +97,9 @@ def test_no_warning_advises_what_is_refused(rng):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 copy.copy(model).set_params(**changes, **advice).fit(X, y)
-            assert bool(advice) == (not changes or (changes, type(model)) == (
-                {"rule": "batch"}, Perceptron
-            ))
+            assert bool(advice) == (
+                not changes or (changes, type(model)) == ({"rule": "batch"}, Perceptron)
+            )
 
 
 # ---- Votes
