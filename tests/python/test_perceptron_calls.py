@@ -16,7 +16,7 @@ from kcore import _core
 from kcore.exceptions import ConvergenceWarning, NotFittedError
 from kcore.kernels import RBF
 from kcore.perceptron import KernelPerceptron, Perceptron
-from test_kernel_perceptron import blobs
+from test_kernel_perceptron import READINGS, blobs
 
 EASY = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]])
 SIDES = np.array([1, 1, 0, 0])
@@ -236,6 +236,32 @@ def test_samples_that_fail_are_not_counted(form, budget, n_bad, rng):
     assert model.support_.tolist() == other.support_.tolist()
     assert model.n_iter_ == other.n_iter_
     assert_same_bits(model.dual_coef_, other.dual_coef_)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("rule", ["single", "batch"])
+def test_all_classes_have_had_their_turn_when_time_is_up(kind, rule, rng):
+    X, y = rng.standard_normal((1500, 20)), rng.integers(0, 5, 1500)
+    model = both(rule=rule, margin=1e9, max_iter=10**6, time_limit=0.5)[kind]
+    with pytest.warns(ConvergenceWarning, match="reached time_limit"):
+        model.fit(X, y)
+    sizes = abs(model.intercept_) + abs(model.coef_).sum(axis=1)
+    assert model.n_iter_ > 2
+    assert sizes.min() > 0.1 * sizes.max()
+
+
+@pytest.mark.parametrize(("rule", "average"), READINGS)
+def test_turns_change_nothing_but_when_classes_are_learnt(rule, average, rng):
+    X, y = blobs(rng, 120, 4)
+    for common in ({}, {"shuffle": True, "random_state": 3, "eta": "sqrt"}):
+        params = {"rule": rule, "average": average, "max_iter": 13, **common}
+        plain = quietly(KernelPerceptron(RBF(0.5), **params), X, y)
+        model = quietly(KernelPerceptron(RBF(0.5), time_limit=1000.0, **params), X, y)
+        assert_same_bits(model.dual_coef_, plain.dual_coef_)
+        assert_same_bits(model.decision_function(X), plain.decision_function(X))
+        assert_same_bits(model.criterion_, plain.criterion_)
+        assert model.mistakes_.tolist() == plain.mistakes_.tolist()
+        assert (model.n_updates_, model.converged_) == (plain.n_updates_, plain.converged_)
 
 
 # ---- Copies

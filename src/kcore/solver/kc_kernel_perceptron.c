@@ -121,7 +121,7 @@ static kc_status check_value(const learner *l, const verdict *v)
         return KC_OK;
     return kc_fail(l->call->err, KC_ERR_RANGE,
                    "pass %lld overflows float64; scale the data or lower eta",
-                   (long long)l->state->n_done + 1);
+                   (long long)(l->problem->n_before + l->state->n_done + 1));
 }
 
 static void count_mistake(const learner *l, int64_t pass, size_t i, const verdict *v)
@@ -552,7 +552,7 @@ static kc_status run_pass(learner *l, int64_t pass)
         shuffle(l);
     KC_TRY(l->problem->settings->rule == KC_RULE_BATCH ? batch_pass(l, pass, eta)
                                                        : single_pass(l, pass, eta));
-    l->call->progress.n_iter = pass + 1;
+    l->call->progress.n_iter = l->problem->n_before + pass + 1;
     l->call->progress.objective = l->state->criterion[pass];
     return kc_call_poll(l->call);
 }

@@ -15,6 +15,7 @@ typedef struct kc_kernel_problem {
     const int32_t *classes;
     int32_t n_classes;
     const double *weights; /* may be NULL */
+    int64_t n_before;      /* passes that earlier calls made: for progress and error texts */
 } kc_kernel_problem;
 
 /* As kc_perceptron_solve, with coefficients of samples in place of weights of features: `weights`

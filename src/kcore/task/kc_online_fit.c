@@ -34,6 +34,7 @@ typedef struct fit {
     int64_t *n_steps, *mistakes;
     uint64_t *random;
     double *criterion;
+    bool *is_solved; /* n_problems */
     int64_t n_updates;
     kc_ballots log; /* by sample, not by place */
 } fit;
@@ -136,15 +137,17 @@ static kc_status take_arrays(fit *f)
     f->random = kc_call_take(call, n_random, sizeof *f->random);
     f->mistakes = kc_call_take(call, n_passes, sizeof *f->mistakes);
     f->criterion = kc_call_take(call, n_passes, sizeof *f->criterion);
+    f->is_solved = kc_call_take(call, f->online->n_problems, sizeof *f->is_solved);
     if (f->place_of == NULL || f->values == NULL || f->coef == NULL ||
         (set->late != NULL && f->late == NULL) || f->intercepts == NULL || f->n_steps == NULL ||
-        f->random == NULL || f->mistakes == NULL || f->criterion == NULL)
+        f->random == NULL || f->mistakes == NULL || f->criterion == NULL || f->is_solved == NULL)
         return kc_fail_nomem(call->err);
     f->late_intercepts = f->intercepts + f->n_outputs;
     memcpy(f->intercepts, set->intercepts, f->n_outputs * sizeof *f->intercepts);
     memcpy(f->late_intercepts, set->late_intercepts, f->n_outputs * sizeof *f->intercepts);
     memcpy(f->n_steps, set->n_steps, f->n_outputs * sizeof *f->n_steps);
     memcpy(f->random, f->online->random, n_random * sizeof *f->random);
+    memset(f->is_solved, 0, f->online->n_problems * sizeof *f->is_solved);
     return find_start(f);
 }
 
@@ -215,7 +218,7 @@ static void end_problem(fit *f, size_t problem, const kc_perceptron_state *state
         f->n_steps[o] = state->n_steps;
     memcpy(f->random + 4 * problem, state->random, sizeof state->random);
     f->n_updates += state->n_updates;
-    f->report->is_converged &= state->is_converged;
+    f->is_solved[problem] = state->is_converged != 0;
 }
 
 static void add_passes(fit *f, int64_t before, const kc_perceptron_state *state)
@@ -235,49 +238,88 @@ static kc_status solve_logged(fit *f, kc_kernel_problem *problem, kc_perceptron_
                               double *values)
 {
     kc_call *call = f->call;
-    kc_perceptron_settings one = *f->lesson->settings;
+    kc_perceptron_settings one = *problem->settings;
+    const int64_t end = problem->n_before + one.n_passes;
 
     one.n_passes = 1;
     problem->settings = &one;
     state->log = kc_call_take(call, f->n, sizeof *state->log);
     if (state->log == NULL)
         return kc_fail_nomem(call->err);
-    for (int64_t pass = 0; pass < f->lesson->settings->n_passes; pass++, one.eta++) {
+    for (; problem->n_before < end; problem->n_before++, one.eta++) {
         KC_TRY(kc_kernel_perceptron_solve(call, problem, state, values));
         KC_TRY(kc_ballots_reserve(call->ctx, &f->log, f->log.n + (size_t)state->n_log, call->err));
         for (int64_t u = 0; u < state->n_log; u++)
             kc_ballots_add(&f->log, state->log[u]);
-        add_passes(f, pass, state);
+        add_passes(f, problem->n_before, state);
         if (state->is_converged || kc_call_stopped(call))
             break;
     }
     return KC_OK;
 }
 
-static kc_status solve_problem(fit *f, size_t index)
+/* Some passes of one problem, after those before. */
+static kc_status solve_problem(fit *f, size_t index, int64_t n_before, int64_t n_passes)
 {
     const kc_perceptron_data *data = f->lesson->data;
-    const size_t n_before = f->log.n;
+    const size_t n_logged = f->log.n;
+    kc_perceptron_settings settings = *f->lesson->settings;
     kc_perceptron_state state = begin_problem(f, index);
     kc_kernel_problem problem = {
-        .settings = f->lesson->settings,
+        .settings = &settings,
         .store = f->store,
         .classes = data->classes,
         .n_classes = data->n_classes,
         .weights = data->weights,
+        .n_before = n_before,
     };
     double *values = f->values + index * f->n;
 
+    settings.eta += n_before;
+    settings.n_passes = n_passes;
     if (f->online->is_voted) {
         KC_TRY(solve_logged(f, &problem, &state, values));
     } else {
         KC_TRY(kc_kernel_perceptron_solve(f->call, &problem, &state, values));
-        add_passes(f, 0, &state);
+        add_passes(f, n_before, &state);
     }
     if (!f->online->is_direct)
-        for (size_t u = n_before; u < f->log.n; u++)
+        for (size_t u = n_logged; u < f->log.n; u++)
             f->log.updates[u].raised = (int32_t)index;
     end_problem(f, index, &state);
+    return KC_OK;
+}
+
+static bool are_solved(const fit *f)
+{
+    for (size_t index = 0; index < f->online->n_problems; index++)
+        if (!f->is_solved[index])
+            return false;
+    return true;
+}
+
+/* Problems run one after the other.  With a deadline they take turns, short ones at first, so that
+ * all have had theirs when time is up. */
+static kc_status solve_problems(fit *f)
+{
+    kc_call *call = f->call;
+    const int64_t n_passes = f->lesson->settings->n_passes;
+    int64_t at_once = isfinite(call->deadline) && f->online->n_problems > 1 ? 1 : n_passes;
+
+    for (int64_t done = 0; done < n_passes && !are_solved(f) && !kc_call_stopped(call);) {
+        const int64_t n = at_once < n_passes - done ? at_once : n_passes - done;
+
+        for (size_t index = 0; index < f->online->n_problems; index++) {
+            const kc_arena_point point = kc_arena_mark(call->arena);
+
+            call->progress.fraction = -1;
+            if (!f->is_solved[index] && !kc_call_stopped(call))
+                KC_TRY(solve_problem(f, index, done, n));
+            kc_arena_release(call->arena, point);
+        }
+        done += n;
+        at_once *= 2;
+    }
     return KC_OK;
 }
 
@@ -388,14 +430,8 @@ static kc_status run(fit *f)
 {
     KC_TRY(open_store(f));
     KC_TRY(take_arrays(f));
-    f->report->is_converged = 1;
-    for (size_t index = 0; index < f->online->n_problems; index++) {
-        const kc_arena_point point = kc_arena_mark(f->call->arena);
-
-        f->call->progress.fraction = -1;
-        KC_TRY(solve_problem(f, index));
-        kc_arena_release(f->call->arena, point);
-    }
+    KC_TRY(solve_problems(f));
+    f->report->is_converged = are_solved(f);
     measure(f);
     count_rows(f);
     f->report->n_updates = f->n_updates;
