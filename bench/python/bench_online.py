@@ -27,7 +27,7 @@ from kcore.perceptron import KernelPerceptron
 from report import Goal, figure
 from session import Session, option_parser
 
-KERNELS = ["rbf", "poly"]
+KERNELS = ["linear", "rbf", "poly"]
 DTYPES = {"f32": np.float32, "f64": np.float64}
 SIZES = [(100, 20), (1000, 20), (1000, 100)]  # points kept, features
 STRATEGIES = ["oldest", "smallest", "merge"]
@@ -111,7 +111,7 @@ def numpy_step(case: Case, model: KernelPerceptron) -> Callable[[np.ndarray, int
         k = points @ x[0]
         if case.kernel == "rbf":
             k = np.exp(-gamma * np.maximum(norms + x[0] @ x[0] - 2 * k, 0))
-        else:
+        elif case.kernel == "poly":
             k = (gamma * k + 1) ** 3
         sign = 2 * label - 1
         if sign * (coef @ k + coef.sum()) > 0:
@@ -165,6 +165,8 @@ def cases_of(args: argparse.Namespace) -> Iterator[Case]:
         for kernel in KERNELS:
             for dtype in DTYPES:
                 for strategy in strategies:
+                    if (kernel, strategy) == ("linear", "projection"):
+                        continue  # keeps no more than d + 1 points
                     case = Case(kernel, dtype, n_points, d, strategy)
                     yield run(case, args.calls)
 
