@@ -92,7 +92,7 @@ default='rbf'
             one of the two takes on the other's part, a_i += a_j K(x_i, x_j) / K(x_i, x_i). For the
             RBF kernel the pair becomes the best point on the line between them, found by golden
             section; for others, one of the two is kept. Where replacing the smallest point loses
-            no more, that is done instead.
+            no more, that is done instead. Sparse points become one with the nonzeros of both.
 
         The last two are meant for positive kernels. Where a kernel is not positive on the points
         (K(x, x) <= 0, or K(x, z)^2 > K(x, x) K(z, z)), the new one takes the place of the smallest.
@@ -114,7 +114,8 @@ default='rbf'
     n_jobs : int or None, default=None
         Threads; -1 for all usable CPUs. Results do not depend on it.
     time_limit : float or None, default=None
-        Seconds after which learning ends with what it has, and a warning.
+        Seconds after which learning ends with what it has, and a warning. In `fit`, classes that
+        are learnt one against the rest take turns.
     callback : callable or None, default=None
         Called with a `Progress` about every 20 ms. Where it returns True, learning ends with what
         it has, and a warning; an exception ends the call and leaves the estimator as it was. It may
@@ -155,6 +156,7 @@ default='rbf'
     -----
     A fit, or a call of `partial_fit`, that is interrupted or fails leaves the estimator as it was:
     with more than one sample, a copy of the points kept learns and takes their place at the end.
+    A single sample is learnt in place; a Ctrl-C that comes too late for it finds it learnt.
     One thread at a time may learn; others may predict meanwhile.
 
     Examples
