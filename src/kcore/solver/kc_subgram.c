@@ -22,6 +22,11 @@
 /* Bytes of a matrix and of the one before it, while it grows. */
 #define MOST_BYTES_AT_ONCE ((size_t)64 << 20)
 
+/* What it costs to put a new value into its two places, in multiply-adds, and to mirror one: where
+ * many members are new, half of all values computed anew and mirrored take less. */
+#define SPREAD_WORK ((size_t)24)
+#define MIRROR_WORK ((size_t)8)
+
 /* New members whose values are computed at a time. */
 #define MOST_NEW ((size_t)256)
 
@@ -181,6 +186,18 @@ static void spread_chunk(void *data, size_t chunk, int32_t worker)
     }
 }
 
+static bool is_cheaper_anew(const kc_store *store, size_t n, size_t n_new)
+{
+    size_t work = kc_store_work(store);
+    size_t ld;
+
+    /* To pick from all over a matrix is what costs; and whoever is asked is asked for no more than
+     * is needed. */
+    if (kc_store_matrix(store, &ld) != NULL || kc_store_whole_bytes(store) == 0)
+        return n_new == n;
+    return n * (work + MIRROR_WORK) <= 2 * n_new * (work + SPREAD_WORK);
+}
+
 static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const int32_t *new_slots,
                           size_t n_new)
 {
@@ -194,7 +211,7 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
         return kc_fail_nomem(call->err);
     for (size_t s = 0; s < n; s++)
         points[s] = (int32_t)kc_cols_point(sub->cols, (size_t)sub->position_of[s]);
-    if (n_new == n)
+    if (is_cheaper_anew(store, n, n_new))
         return kc_store_gather(call, store, points, n, points, n, sub->values, sub->ld);
     memset(is_new, 0, n * sizeof *is_new);
     for (size_t k = 0; k < n_new; k++) {
