@@ -40,6 +40,18 @@ KC_INLINE size_t kc_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* The higher (lower) of two numbers; b where a is NaN.  fmax and fmin are calls, for the sake of a
+ * NaN in b. */
+KC_INLINE double kc_higher(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+KC_INLINE double kc_lower(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 KC_INLINE size_t kc_max(size_t a, size_t b)
 {
     return a > b ? a : b;

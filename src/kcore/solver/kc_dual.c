@@ -91,8 +91,8 @@ kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
 
 static double settle_one(double beta, double lo, double hi, double size, double most)
 {
-    const double width = fmax(isfinite(lo) ? fabs(lo) : size, isfinite(hi) ? fabs(hi) : size);
-    const double near = fmin(RESIDUE * width, most);
+    const double width = kc_higher(isfinite(lo) ? fabs(lo) : size, isfinite(hi) ? fabs(hi) : size);
+    const double near = kc_lower(RESIDUE * width, most);
 
     if (hi - beta <= near)
         return hi;
@@ -112,15 +112,15 @@ void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
         size_t roomiest = 0;
 
         for (size_t p = 0; p < n; p++)
-            size = fmax(size, fabs(beta[p]));
+            size = kc_higher(fabs(beta[p]), size);
         for (size_t p = 0; p < n; p++) {
             const double settled = settle_one(beta[p], lo[p], hi[p], size, most);
-            const double to_bounds = fmin(hi[p] - settled, settled - lo[p]);
-            const double room = dual->epsilon > 0 ? fmin(to_bounds, fabs(settled)) : to_bounds;
+            const double to_bounds = kc_lower(hi[p] - settled, settled - lo[p]);
+            const double room = dual->epsilon > 0 ? kc_lower(to_bounds, fabs(settled)) : to_bounds;
             missing += beta[p] - settled;
             beta[p] = settled;
             roomiest = room > most_room ? p : roomiest;
-            most_room = fmax(room, most_room);
+            most_room = kc_higher(room, most_room);
         }
         if (fabs(missing) < most_room)
             beta[roomiest] += missing;
@@ -148,8 +148,8 @@ static summary summarise(const kc_dual *dual, const kc_solution *solution, int32
     for (size_t p = 0; p < n; p++) {
         double up = solution->grad[p] + kc_rise(dual->epsilon, beta[p], hi[p]);
         double low = solution->grad[p] + kc_fall(dual->epsilon, beta[p], lo[p]);
-        s.max_up = fmax(s.max_up, up);
-        s.min_low = fmin(s.min_low, low);
+        s.max_up = kc_higher(up, s.max_up);
+        s.min_low = kc_lower(low, s.min_low);
         if (kc_is_free(dual->epsilon, beta[p], lo[p], hi[p])) {
             total += up;
             n_free++;
@@ -169,7 +169,7 @@ static double best_in_box(double v, double lo, double hi, double epsilon)
 {
     double at_lo = lo * v - epsilon * fabs(lo);
     double at_hi = hi * v - epsilon * fabs(hi);
-    double best = fmax(at_lo, at_hi);
+    double best = fmax(at_lo, at_hi); /* 0 times infinity is none of them */
 
     return lo < 0 && hi > 0 ? fmax(best, 0) : best;
 }

@@ -27,8 +27,8 @@ static window find_window(const kc_dual *dual, int32_t g, const double *beta, co
     double min_low = HUGE_VAL;
 
     for (size_t p = 0; p < dual->n_points; p++) {
-        max_up = fmax(max_up, grad[p] + kc_rise(dual->epsilon, beta[p], hi[p]));
-        min_low = fmin(min_low, grad[p] + kc_fall(dual->epsilon, beta[p], lo[p]));
+        max_up = kc_higher(grad[p] + kc_rise(dual->epsilon, beta[p], hi[p]), max_up);
+        min_low = kc_lower(grad[p] + kc_fall(dual->epsilon, beta[p], lo[p]), min_low);
     }
     *violation = max_up - min_low;
     double slack = isfinite(*violation) ? SLACK_SHARE * fmax(*violation, 0) : HUGE_VAL;

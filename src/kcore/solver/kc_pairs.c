@@ -93,7 +93,7 @@ bool kc_pairs_suit_single(kc_dtype dtype, const double *grad, size_t n, double t
     if (dtype == KC_F64)
         return false;
     for (size_t p = 0; p < n; p++)
-        largest = fmax(largest, fabs(grad[p]));
+        largest = kc_higher(fabs(grad[p]), largest);
     return largest <= SINGLE_MOST && tol >= SINGLE_ULPS * (double)FLT_EPSILON * largest;
 }
 
@@ -160,7 +160,7 @@ static double relaxation(const kc_pairs *pairs, size_t i, size_t j, double curva
 
     if (violation < pairs->exact_below)
         return 1;
-    return 1 + OVER_MOST * fmin(fmax(OVER_PER_SHARE * share, 0), 1); /* NaN: 1 */
+    return 1 + OVER_MOST * kc_lower(kc_higher(OVER_PER_SHARE * share, 0), 1); /* NaN: 1 */
 }
 
 /* Along the line: a parabola between breakpoints, which are kinks (the slope changes by 2 epsilon)
@@ -182,17 +182,17 @@ static step search_line(const kc_pairs *pairs, int32_t g, size_t i, size_t j, do
         double goal_j = j_to_kink ? 0 : lo;
         double room_i = goal_i - s.beta_i;
         double room_j = s.beta_j - goal_j;
-        double room = fmin(room_i, room_j);
+        double room = kc_lower(room_i, room_j);
         double length = factor * violation / curvature;
         if (length < room) {
-            s.beta_i = fmin(s.beta_i + length, goal_i);
-            s.beta_j = fmax(s.beta_j - length, goal_j);
+            s.beta_i = kc_lower(s.beta_i + length, goal_i);
+            s.beta_j = kc_higher(s.beta_j - length, goal_j);
             s.length += length;
             s.gain += length * (violation - 0.5 * curvature * length);
             return s;
         }
-        s.beta_i = room_i <= room ? goal_i : fmin(s.beta_i + room, goal_i);
-        s.beta_j = room_j <= room ? goal_j : fmax(s.beta_j - room, goal_j);
+        s.beta_i = room_i <= room ? goal_i : kc_lower(s.beta_i + room, goal_i);
+        s.beta_j = room_j <= room ? goal_j : kc_higher(s.beta_j - room, goal_j);
         s.length += room;
         s.gain += room * (violation - 0.5 * curvature * room);
         violation -= curvature * room;

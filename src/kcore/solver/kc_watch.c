@@ -20,7 +20,7 @@ double kc_largest_diag(const kc_dual *dual, const kc_store *store)
         size_t point = kc_cols_point(&dual->cols, p);
         double value = kc_store_dtype(store) == KC_F64 ? ((const double *)diag)[point]
                                                        : (double)((const float *)diag)[point];
-        largest = fmax(largest, fabs(value));
+        largest = kc_higher(fabs(value), largest);
     }
     return largest;
 }

@@ -110,7 +110,7 @@ static void add_largest(kc_workset *set, const int32_t *list, size_t n, size_t c
     double largest = 0;
 
     for (size_t k = 0; k < n; k++)
-        largest = fmax(largest, set->keys[k]);
+        largest = kc_higher(set->keys[k], largest);
     double scale = largest > 0 ? (N_BINS - 1) / largest : 0;
     if (!isfinite(scale))
         scale = 0;
@@ -157,7 +157,7 @@ static void add_free(kc_workset *set, const kc_front *front, size_t count)
         size_t p = (size_t)set->free[k];
         int32_t g = is_free(front, 0, p) ? 0 : 1;
         set->keys[k] = fabs(front->grad[p] + front->up[g][p] - front->mid[g]);
-        farthest = fmax(farthest, set->keys[k]);
+        farthest = kc_higher(set->keys[k], farthest);
     }
     for (size_t k = 0; k < set->n_free; k++)
         set->keys[k] = farthest - set->keys[k];
