@@ -173,8 +173,8 @@ def trim_memory():
     """Give back to the system what the core keeps for the next call.
 
     Fresh memory is slow, so the core keeps large blocks that calls have freed, 512 MiB at the most
-    and never more than was in use at once; the system may take most of them by itself where it is
-    short of memory. A process that will not fit again soon can return them at once.
+    and never more than was in use at once; beyond 256 MiB the system may take them by itself
+    where it is short of memory. A process that will not fit again soon can return them at once.
 
     Examples
     --------

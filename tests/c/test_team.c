@@ -12,6 +12,7 @@ typedef struct work {
     int64_t found[N];
     size_t fails_from; /* this one and every seventh after it */
     size_t stops_at;   /* reaching this one, the caller's thread finds its time over */
+    bool is_backward;  /* the last one is dealt first */
     atomic_int n_solved;
 } work;
 
@@ -46,7 +47,11 @@ static kc_status run(work *w, int32_t n_threads, kc_fit_info *infos, bool *is_do
         kc_call_begin(&call, ctx, &how, "solve", err) != KC_OK)
         return KC_ERR_NOMEM;
     memset(is_done, 0, N * sizeof *is_done);
-    kc_status status = kc_team_solve(&call, 0, N, solve, w, infos, is_done);
+    size_t backward[N];
+    for (size_t k = 0; k < N; k++)
+        backward[k] = N - 1 - k;
+    kc_status status =
+        kc_team_solve(&call, 0, N, w->is_backward ? backward : NULL, solve, w, infos, is_done);
     CHECK(kc_call_end(&call, status) == status);
     kc_context_free(ctx);
     return status;
@@ -58,7 +63,7 @@ static void every_problem_is_solved_once_and_reported_in_its_place(void)
     static bool is_done[N];
 
     for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
-        work w = {.fails_from = N, .stops_at = N};
+        work w = {.fails_from = N, .stops_at = N, .is_backward = n_threads % 2 == 0};
         size_t n_right = 0;
 
         CHECK(run(&w, n_threads, infos, is_done, NULL) == KC_OK);
@@ -76,7 +81,7 @@ static void the_first_problem_that_fails_gives_the_error(void)
     static bool is_done[N];
 
     for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
-        work w = {.fails_from = 23, .stops_at = N};
+        work w = {.fails_from = 23, .stops_at = N, .is_backward = n_threads % 2 == 0};
         kc_error err = {0};
 
         CHECK(run(&w, n_threads, infos, is_done, &err) == KC_ERR_RANGE);

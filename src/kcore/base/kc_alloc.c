@@ -5,8 +5,8 @@
  * Large blocks of the system's memory are not given back at once but shelved for the next one of
  * their size: the system clears every page it hands out, a tenth of the time of some fits, and a
  * virtual machine may have to ask its host for it first, which takes many times as long.  Shelved
- * blocks are not counted; beyond the first of them, the system may take their pages where it is
- * short of memory.  Where a limit or an allocator of the caller's is set, and under
+ * blocks are not counted; beyond SHELF_FIRM, the system may take their pages where it is short of
+ * memory.  Where a limit or an allocator of the caller's is set, and under
  * AddressSanitizer, nothing is shelved. */
 #include "base/kc_alloc.h"
 
@@ -25,6 +25,7 @@
  * needs have been, but by SHELF_BYTES. */
 #define SHELVED_BLOCK ((size_t)1 << 18)
 #define SHELF_BYTES ((size_t)64 << 20)
+#define SHELF_FIRM ((size_t)256 << 20)
 #define SHELF_MOST ((size_t)512 << 20)
 
 /* A shelved block serves a need that is smaller by up to this share of the need. */
@@ -114,7 +115,7 @@ static bool shelve(kc_context *ctx, header *block)
         if (held > room || block->n_bytes > room - held)
             return false;
     } while (!atomic_compare_exchange_weak(&ctx->shelf_bytes, &held, held + block->n_bytes));
-    if (held + block->n_bytes > SHELF_BYTES)
+    if (held + block->n_bytes > SHELF_FIRM)
         kc_os_offer_pages(block + 1, block->n_bytes - sizeof *block);
     if (find_place(ctx, block))
         return true;

@@ -21,6 +21,7 @@ typedef struct member {
 typedef struct team {
     member *members;
     size_t begin;
+    const size_t *order;
     kc_solve_fn *solve;
     void *data;
     kc_fit_info *infos;
@@ -31,17 +32,18 @@ static void solve_one(void *data, size_t chunk, int32_t worker)
 {
     team *t = data;
     member *m = &t->members[worker];
+    const size_t place = t->order != NULL ? t->order[chunk] : chunk;
     const kc_arena_point point = kc_arena_mark(m->call.arena);
     const double start = kc_clock();
     kc_fit_info info = {.struct_size = sizeof info};
-    const kc_status status = t->solve(t->data, &m->call, t->begin + chunk, worker, &info);
+    const kc_status status = t->solve(t->data, &m->call, t->begin + place, worker, &info);
 
     info.seconds = info.seconds_solve = kc_clock() - start;
     kc_arena_release(m->call.arena, point);
-    t->infos[chunk] = info;
-    t->is_done[chunk] = status == KC_OK;
-    if (status != KC_OK && chunk < m->first_failed) {
-        m->first_failed = chunk;
+    t->infos[place] = info;
+    t->is_done[place] = status == KC_OK;
+    if (status != KC_OK && place < m->first_failed) {
+        m->first_failed = place;
         m->first_err = m->err;
         m->status = status;
     }
@@ -76,12 +78,17 @@ static kc_status gather_team(kc_call *call, team *t, size_t n_members)
     return KC_OK;
 }
 
-kc_status kc_team_solve(kc_call *call, size_t begin, size_t n, kc_solve_fn *solve, void *data,
-                        kc_fit_info *infos, bool *is_done)
+kc_status kc_team_solve(kc_call *call, size_t begin, size_t n, const size_t *order,
+                        kc_solve_fn *solve, void *data, kc_fit_info *infos, bool *is_done)
 {
     const kc_arena_point point = kc_arena_mark(call->arena);
     const size_t n_members = (size_t)kc_workers(call, n);
-    team t = {.begin = begin, .solve = solve, .data = data, .infos = infos, .is_done = is_done};
+    team t = {.begin = begin,
+              .order = order,
+              .solve = solve,
+              .data = data,
+              .infos = infos,
+              .is_done = is_done};
     kc_status status = gather_team(call, &t, n_members);
 
     if (status == KC_OK)

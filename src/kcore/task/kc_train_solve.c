@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/kc_clock.h"
+#include "data/kc_sort.h"
 #include "task/kc_form.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
@@ -237,6 +238,30 @@ static kc_status solve_in_team(void *data, kc_call *call, size_t index, int32_t 
     return solve_problem(call, s->t, store, index, info);
 }
 
+static double problem_size(const kc_training *t, size_t index)
+{
+    kc_problem problem;
+
+    kc_problem_make(&t->samples, t->settings->multiclass, index, &problem);
+    return (double)problem.n;
+}
+
+/* The largest first: the last ones, which some threads wait for, are small then. */
+static kc_status order_problems(kc_call *call, const kc_training *t, size_t begin, size_t n,
+                                size_t *order)
+{
+    kc_entry *entries = kc_call_take(call, n, sizeof *entries);
+
+    if (entries == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t k = 0; k < n; k++)
+        entries[k] = (kc_entry){.col = -(int64_t)problem_size(t, begin + k), .place = k};
+    kc_entries_sort(entries, n);
+    for (size_t k = 0; k < n; k++)
+        order[k] = entries[k].place;
+    return KC_OK;
+}
+
 /* Problems begin .. begin + n - 1 side by side.  Those that a stop left out are begun alone, to end
  * at once with what they start from. */
 static kc_status solve_together(kc_call *call, side_by_side *s, size_t begin, size_t n)
@@ -245,12 +270,14 @@ static kc_status solve_together(kc_call *call, side_by_side *s, size_t begin, si
     kc_training *t = s->t;
     kc_fit_info *infos = kc_call_take(call, n, sizeof *infos);
     bool *is_done = kc_call_take(call, n, sizeof *is_done);
+    size_t *order = kc_call_take(call, n, sizeof *order);
     kc_status status;
 
-    if (infos == NULL || is_done == NULL)
+    if (infos == NULL || is_done == NULL || order == NULL)
         return kc_fail_nomem(call->err);
     memset(is_done, 0, n * sizeof *is_done);
-    status = kc_team_solve(call, begin, n, solve_in_team, s, infos, is_done);
+    KC_TRY(order_problems(call, t, begin, n, order));
+    status = kc_team_solve(call, begin, n, order, solve_in_team, s, infos, is_done);
     if (status != KC_ERR_TIME)
         KC_TRY(status);
     for (size_t k = 0; k < n; k++) {
@@ -293,19 +320,19 @@ static void close_store(kc_call *call, kc_training *t, kc_store **store)
     *store = NULL;
 }
 
-static kc_status solve_rest(kc_call *call, side_by_side *s)
+static kc_status solve_rest(kc_call *call, side_by_side *s, size_t first)
 {
     const size_t n_problems = s->t->n_problems;
     kc_status status = KC_OK;
 
-    for (size_t index = 1; index < n_problems && status == KC_OK; index += TEAM_PROBLEMS)
+    for (size_t index = first; index < n_problems && status == KC_OK; index += TEAM_PROBLEMS)
         status = solve_together(call, s, index, kc_min(TEAM_PROBLEMS, n_problems - index));
     return status;
 }
 
-/* All problems but the first.  Rows that pairs of classes could share are few: stores of their own,
- * with a share of the cache each, cost no more than one that they would have to wait for. */
-static kc_status solve_side_by_side(kc_call *call, kc_training *t, size_t n_stores)
+/* All problems from the first on.  Rows that pairs of classes could share are few: stores of their
+ * own, with a share of the cache each, cost no more than one that they would have to wait for. */
+static kc_status solve_side_by_side(kc_call *call, kc_training *t, size_t n_stores, size_t first)
 {
     side_by_side s = {.t = t, .stores = kc_call_take(call, n_stores, sizeof *s.stores)};
     kc_status status = KC_OK;
@@ -321,27 +348,40 @@ static kc_status solve_side_by_side(kc_call *call, kc_training *t, size_t n_stor
         t->store = s.stores[0];
     }
     if (status == KC_OK)
-        status = solve_rest(call, &s);
+        status = solve_rest(call, &s, first);
     for (size_t k = 1; k < s.n_stores; k++)
         close_store(call, t, &s.stores[k]);
     return status;
 }
 
-/* The first problem alone: where f32 does not do for it, it is not tried for the others.  All of
- * those are solved then whatever becomes of one, so that results do not depend on their order. */
+/* Whether the first problem takes as long as all others: work grows like the square of the size. */
+static bool is_first_largest(const kc_training *t)
+{
+    double all = 0;
+
+    for (size_t index = 0; index < t->n_problems; index++)
+        all += problem_size(t, index) * problem_size(t, index);
+    return 2 * problem_size(t, 0) * problem_size(t, 0) > all;
+}
+
+/* A first problem that is most of the work is solved alone, with all threads; where f32 does not do
+ * for it, it is not tried for the others.  Else all are solved whatever becomes of one, so that
+ * results depend neither on their order nor on the number of threads. */
 static kc_status solve_all(kc_call *call, kc_training *t)
 {
     const size_t allowed = kc_store_count(t->store).bytes_allowed;
     size_t n_stores;
     const bool is_team = makes_team(call, t, &n_stores);
+    const bool is_alone = is_first_largest(t);
 
-    KC_TRY(solve_alone(call, t, 0));
-    if (is_team && !is_f32_given_up(t))
-        KC_TRY(solve_side_by_side(call, t, n_stores));
-    else
-        for (size_t index = 1; index < t->n_problems && !(index == 1 && is_f32_given_up(t));
-             index++)
+    if (is_alone)
+        KC_TRY(solve_alone(call, t, 0));
+    if (!is_alone || !is_f32_given_up(t)) {
+        if (is_team)
+            KC_TRY(solve_side_by_side(call, t, n_stores, is_alone));
+        for (size_t index = is_alone; !is_team && index < t->n_problems; index++)
             KC_TRY(solve_alone(call, t, index));
+    }
     add_counts(&t->info->total, t->store, (kc_store_counters){0});
     add_closed(&t->info->total, &t->counted);
     t->info->total.cache_bytes_allowed = (int64_t)allowed;

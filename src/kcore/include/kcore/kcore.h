@@ -106,7 +106,7 @@ typedef struct kc_memory {
 KC_API kc_memory kc_context_memory(const kc_context *ctx);
 
 /* Gives back memory that is kept for the next call: workspace, and large blocks (512 MiB at the
- * most, of which the system may take all but 64 MiB where it is short of memory).  Not counted as
+ * most, of which the system may take all but 256 MiB where it is short of memory).  Not counted as
  * held. */
 KC_API void kc_context_trim(kc_context *ctx);
 
