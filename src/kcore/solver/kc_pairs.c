@@ -323,8 +323,10 @@ static void tell(kc_call *call, const kc_pairs *pairs, double violation)
 static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, kc_stop *stop)
 {
     int64_t poll_every = (int64_t)(POLL_ENTRIES / pairs->n) + 1;
-    int64_t next_poll = pairs->n_steps + poll_every;
 
+    /* A run may be shorter than that: then the next one goes on counting. */
+    if (pairs->next_poll <= pairs->n_steps)
+        pairs->next_poll = pairs->n_steps + poll_every;
     for (;;) {
         double violation;
         bool moved = false;
@@ -338,8 +340,8 @@ static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, k
             *stop = violation < tol ? KC_STOP_CONVERGED : KC_STOP_STALLED;
             return KC_OK;
         }
-        if (pairs->n_steps >= next_poll) {
-            next_poll += poll_every;
+        if (pairs->n_steps >= pairs->next_poll) {
+            pairs->next_poll += poll_every;
             tell(call, pairs, violation);
             if (kc_stop_of(kc_call_poll(call), stop))
                 return KC_OK;

@@ -42,8 +42,9 @@ typedef struct kc_pairs {
     const kc_smo_step_ops *ops;
     size_t begin[2], end[2]; /* positions at which the group has variables, widened to KC_SMO_PAD */
     kc_peak peak[2];
-    int64_t n_steps;  /* start it where the count of all runs stands */
-    double objective; /* start it at its value; every step lowers it */
+    int64_t n_steps;   /* start it where the count of all runs stands */
+    int64_t next_poll; /* the step after which the caller is asked again */
+    double objective;  /* start it at its value; every step lowers it */
 } kc_pairs;
 
 /* Whether steps down to a violation of tol may be taken with a gradient of floats: it is then to be

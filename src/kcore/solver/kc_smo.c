@@ -192,6 +192,7 @@ static kc_status run_single(smo *s, const double *beta, int64_t max_steps, kc_st
     kc_pairs_start(&single, s->grad);
     KC_TRY(kc_pairs_run(s->call, &single, s->dual->tol, max_steps, stop));
     s->pairs.n_steps = single.n_steps;
+    s->pairs.next_poll = single.next_poll;
     s->pairs.objective = single.objective;
     kc_arena_release(s->call->arena, point);
     return freshen_after(s, beta);

@@ -9,9 +9,9 @@
 typedef kc_status kc_solve_fn(void *data, kc_call *call, size_t index, int32_t worker,
                               kc_fit_info *info);
 
-/* Problems begin .. begin + n - 1, dealt in the order begin + order[0], begin + order[1], ... (NULL:
- * as they are numbered); infos has n entries, is_done n zeros.  On failure the error is
- * that of the first problem that failed, whatever the number of threads.  KC_ERR_TIME and
+/* Problems begin .. begin + n - 1, dealt in the order begin + order[0], begin + order[1], ...
+ * (NULL: as they are numbered); infos has n entries, is_done n zeros.  On failure the error is that
+ * of the first problem that failed, whatever the number of threads.  KC_ERR_TIME and
  * KC_ERR_CANCELLED where the call was stopped: is_done says which problems were solved before. */
 kc_status kc_team_solve(kc_call *call, size_t begin, size_t n, const size_t *order,
                         kc_solve_fn *solve, void *data, kc_fit_info *infos, bool *is_done);
