@@ -131,3 +131,34 @@ kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void 
         kc_call_stop(call, KC_ERR_CANCELLED, "fork of the process in its progress callback");
     return finish(call);
 }
+
+/* ---- Fresh memory ---------------------------------------------------------------------------- */
+
+/* Smaller blocks are found soon enough; one chunk is a huge page or two. */
+#define TOUCH_LEAST ((size_t)8 << 20)
+#define TOUCH_CHUNK ((size_t)2 << 20)
+#define PAGE ((size_t)4096)
+
+typedef struct touching {
+    volatile char *block;
+    size_t n_bytes;
+} touching;
+
+static void touch_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const touching *fresh = data;
+    const size_t end = kc_min((chunk + 1) * TOUCH_CHUNK, fresh->n_bytes);
+
+    (void)worker;
+    for (size_t at = chunk * TOUCH_CHUNK; at < end; at += PAGE)
+        fresh->block[at] = fresh->block[at];
+}
+
+kc_status kc_touch(kc_call *call, void *block, size_t n_bytes)
+{
+    touching fresh = {block, n_bytes};
+
+    return n_bytes < TOUCH_LEAST
+               ? KC_OK
+               : kc_parallel_for(call, kc_ceil_div(n_bytes, TOUCH_CHUNK), touch_chunk, &fresh);
+}

@@ -24,4 +24,9 @@ int32_t kc_workers(const kc_call *call, size_t n_chunks);
  * progress.fraction up to date, unless it is negative: then whoever set it so knows better. */
 kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void *data);
 
+/* Lets the system find the pages of a large block now, a few at a time: it may take milliseconds
+ * for each huge one, and a loop that meets many of them at once could not be stopped meanwhile.
+ * What is there stays. */
+kc_status kc_touch(kc_call *call, void *block, size_t n_bytes);
+
 #endif

@@ -168,11 +168,12 @@ kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, voi
     kc_arena_point point = kc_arena_mark(call->arena);
     bool is_whole = store->points != NULL && kc_cols_count(cols) == store->n;
     double start = kc_clock();
-    kc_status status = KC_OK;
+    size_t n = kc_cols_count(cols);
+    kc_status status = kc_touch(call, out, ((n - 1) * ld + n) * store->value_bytes);
 
-    if (store->given != NULL)
+    if (status == KC_OK && store->given != NULL)
         copy_part(store, cols, out, ld);
-    else
+    else if (status == KC_OK)
         status = is_whole ? fill_gram(call, store, store->points, out, ld)
                           : fill_part(call, store, cols, out, ld);
     kc_arena_release(call->arena, point);
