@@ -87,7 +87,7 @@ def resident_bytes():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_that_was_kept_for_the_next_call_can_be_given_back(data):
     X, y, _ = data
-    SVC(C=10, gamma=0.2, precision="float64").fit(X, y)  # its matrix alone has 200 MB
+    SVC(C=10, gamma=0.2, precision="float64").fit(X, y)
     before = resident_bytes()
     kcore.trim_memory()
     assert before - resident_bytes() > 20 * MIB
