@@ -473,6 +473,29 @@ static void a_fraction_declared_unknown_is_left_alone(void)
     kc_context_free(ctx);
 }
 
+static void touching_a_block_changes_nothing_and_can_be_stopped(void)
+{
+    const size_t n_bytes = ((size_t)9 << 20) + 1; /* ends one byte into a page */
+    kc_context *ctx = make_context(2, NULL);
+    char *block = malloc(n_bytes);
+    size_t n_same = 0;
+    kc_call call;
+
+    REQUIRE(block != NULL);
+    memset(block, 7, n_bytes);
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "touch", NULL) == KC_OK);
+    CHECK(kc_touch(&call, block, n_bytes) == KC_OK);
+    CHECK(kc_touch(&call, block, 100) == KC_OK); /* nothing to do */
+    for (size_t k = 0; k < n_bytes; k++)
+        n_same += block[k] == 7;
+    CHECK(n_same == n_bytes);
+    kc_call_stop(&call, KC_ERR_TIME, "time limit");
+    CHECK(kc_touch(&call, block, n_bytes) == KC_ERR_TIME);
+    CHECK(kc_call_end(&call, KC_ERR_TIME) == KC_ERR_TIME);
+    free(block);
+    kc_context_free(ctx);
+}
+
 int main(void)
 {
     RUN(every_chunk_runs_exactly_once_with_any_number_of_threads);
@@ -493,5 +516,6 @@ int main(void)
     RUN(the_last_worker_wakes_the_caller);
     RUN(a_long_chunk_that_polls_by_itself_is_stopped_on_any_thread);
     RUN(a_fraction_declared_unknown_is_left_alone);
+    RUN(touching_a_block_changes_nothing_and_can_be_stopped);
     return kc_test_end();
 }
