@@ -231,15 +231,22 @@ cdef int64_t find_words(
 ) noexcept nogil:
     """Find labels of the common sizes; two of them without a branch that depends on their order."""
     cdef word_t words[MOST_LABELS]
-    cdef word_t word
-    cdef int64_t i, n_found = 0
+    cdef word_t word, one, other
+    cdef int64_t i = 0, n_found = 0
     cdef int32_t k
-    words[0] = words[1] = 0
-    for i in range(n):
+    while i < n:
+        if n_found > 1:
+            # In names of their own, which no store into codes can change.
+            one, other = words[0], words[1]
+            while i < n:
+                memcpy(&word, <const char *>labels + i * stride, sizeof(word_t))
+                if (word != one) & (word != other):
+                    break
+                codes[i] = word == other
+                i += 1
+            else:
+                break
         memcpy(&word, <const char *>labels + i * stride, sizeof(word_t))
-        if n_found > 1 and (word == words[0]) | (word == words[1]):
-            codes[i] = word == words[1]
-            continue
         for k in range(<int32_t>n_found):
             if words[k] == word:
                 break
@@ -251,6 +258,7 @@ cdef int64_t find_words(
             first[n_found] = i
             n_found += 1
         codes[i] = k
+        i += 1
     return n_found
 
 
