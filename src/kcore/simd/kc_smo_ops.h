@@ -24,6 +24,9 @@
  * end: this saves a compare and a blend per vector, and the first index wins by itself. */
 #define KC_SMO_BLOCK 64
 
+/* How far ahead of where they are the loops ask for a row, in bytes. */
+#define KC_SMO_AHEAD 4096
+
 /* Stands for curvatures below it (duplicates, kernels that are not definite). */
 #define KC_SMO_TAU 1e-12
 
