@@ -24,7 +24,7 @@
  * most that was ever held at once, up to SHELF_MOST.  So no shelf makes a process larger than its
  * needs have been, but by SHELF_BYTES. */
 #define SHELVED_BLOCK ((size_t)1 << 18)
-#define SHELF_BYTES ((size_t)64 << 20)
+#define SHELF_BYTES ((size_t)128 << 20)
 #define SHELF_FIRM ((size_t)256 << 20)
 #define SHELF_MOST ((size_t)512 << 20)
 
@@ -105,12 +105,46 @@ static bool find_place(kc_context *ctx, header *block)
     return false;
 }
 
-/* False where the shelf is full. */
+static void free_now(kc_context *ctx, header *block)
+{
+    ctx->allocator.free(ctx->allocator.data, block, block->n_bytes);
+}
+
+/* Gives back the shelved blocks of up to `largest` bytes until at most `most` bytes are left. */
+static bool trim_blocks(kc_context *ctx, size_t largest, size_t most)
+{
+    bool was_any = false;
+
+    for (size_t i = 0; i < KC_SHELF_PLACES && atomic_load(&ctx->shelf_bytes) > most; i++) {
+        header *block = atomic_exchange(&ctx->shelf[i], NULL);
+
+        if (block == NULL || (block->n_bytes > largest && find_place(ctx, block)))
+            continue;
+        atomic_fetch_sub(&ctx->shelf_bytes, block->n_bytes);
+        free_now(ctx, block);
+        was_any = true;
+    }
+    return was_any;
+}
+
+/* The same, small ones first: what a block is worth is its size. */
+static bool trim_to(kc_context *ctx, size_t largest, size_t most)
+{
+    bool was_any = false;
+
+    for (size_t n_bytes = SHELVED_BLOCK; n_bytes < largest / 4; n_bytes *= 4)
+        was_any |= trim_blocks(ctx, n_bytes, most);
+    return trim_blocks(ctx, largest, most) || was_any;
+}
+
+/* Smaller blocks make room for it; false where that is not enough. */
 static bool shelve(kc_context *ctx, header *block)
 {
     size_t room = shelf_room(ctx, atomic_load(&ctx->current) - block->n_bytes);
-    size_t held = atomic_load(&ctx->shelf_bytes);
 
+    if (block->n_bytes <= room)
+        trim_to(ctx, block->n_bytes / 2, room - block->n_bytes);
+    size_t held = atomic_load(&ctx->shelf_bytes);
     do {
         if (held > room || block->n_bytes > room - held)
             return false;
@@ -121,20 +155,6 @@ static bool shelve(kc_context *ctx, header *block)
         return true;
     atomic_fetch_sub(&ctx->shelf_bytes, block->n_bytes);
     return false;
-}
-
-static header *unshelve(kc_context *ctx, size_t place)
-{
-    header *block = atomic_exchange(&ctx->shelf[place], NULL);
-
-    if (block != NULL)
-        atomic_fetch_sub(&ctx->shelf_bytes, block->n_bytes);
-    return block;
-}
-
-static void free_now(kc_context *ctx, header *block)
-{
-    ctx->allocator.free(ctx->allocator.data, block, block->n_bytes);
 }
 
 static bool has_shelf(const kc_context *ctx)
@@ -160,24 +180,9 @@ static header *find_shelved(kc_context *ctx, size_t n_bytes)
     return NULL;
 }
 
-/* Gives back shelved blocks until at most so many bytes are left there. */
-static bool trim_to(kc_context *ctx, size_t most)
-{
-    bool was_any = false;
-
-    for (size_t i = 0; i < KC_SHELF_PLACES && atomic_load(&ctx->shelf_bytes) > most; i++) {
-        header *block = unshelve(ctx, i);
-
-        if (block != NULL)
-            free_now(ctx, block);
-        was_any |= block != NULL;
-    }
-    return was_any;
-}
-
 bool kc_alloc_trim(kc_context *ctx)
 {
-    return trim_to(ctx, 0);
+    return trim_to(ctx, SIZE_MAX, 0);
 }
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
@@ -219,7 +224,7 @@ void *kc_alloc(kc_context *ctx, size_t count, size_t size)
     if (block == NULL) {
         if (n_bytes >= HUGE_BLOCK) { /* what grows would leave its smaller selves there */
             size_t room = shelf_room(ctx, atomic_load(&ctx->current));
-            trim_to(ctx, n_bytes < room ? room - n_bytes : 0);
+            trim_to(ctx, SIZE_MAX, n_bytes < room ? room - n_bytes : 0);
         }
         block = take_block(ctx, n_bytes);
     }
