@@ -144,7 +144,7 @@ def test_several_classes_are_stopped_with_what_they_have(after, n_jobs, rng):
 
 
 def test_a_callback_that_ends_a_fit_without_a_start_is_told_so(rng):
-    X = rng.standard_normal((12000, 12))
+    X = rng.standard_normal((40000, 12))
     model = OneClassSVM(callback=lambda progress: True, n_jobs=1)
     with pytest.raises(RuntimeError, match=r"progress callback .* before there was a result"):
         model.fit(X)
