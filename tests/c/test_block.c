@@ -1,14 +1,16 @@
-/* Block steps: audited from the definition, compared with pair steps over all points, and equal to
- * the bit whatever the threads and the cache. */
+/* Block steps, of either kind: audited from the definition, compared with pair steps over all
+ * points, and equal to the bit whatever the threads and the cache. */
 #include "dual_case.h"
 #include "kc_test.h"
 #include "solver/kc_block.h"
+#include "solver/kc_workset.h"
 
 static kc_context *ctx;
 
 /* ---- On given matrices --------------------------------------------------------------------- */
 
-static void compare_with_pairs(ref_matrix matrix, kc_dtype dtype, size_t most, int n_rounds)
+static void compare_with_pairs(kc_method method, ref_matrix matrix, kc_dtype dtype, size_t most,
+                               int n_rounds)
 {
     kc_rng rng = kc_rng_seed(200 + (uint64_t)matrix + 10 * (uint64_t)dtype);
     /* Duplicates that overlap have no unique solution and a slow way to any. */
@@ -21,7 +23,7 @@ static void compare_with_pairs(ref_matrix matrix, kc_dtype dtype, size_t most, i
             ref_problem p = ref_random_problem(&rng, (ref_form)form, matrix, n, c, dtype == KC_F32);
             kc_dual dual = ref_dual(&p, tol);
             dual.seed = (uint64_t)round;
-            dual.method = KC_METHOD_BLOCK;
+            dual.method = method;
             if (round % 2 == 1)
                 dual.start = p.start;
             result block = solve_given(ctx, &p, dual, dtype);
@@ -38,11 +40,13 @@ static void compare_with_pairs(ref_matrix matrix, kc_dtype dtype, size_t most, i
 
 static void blocks_and_pairs_find_the_same_optimum(void)
 {
-    compare_with_pairs(REF_RBF, KC_F64, 60, 20);
-    compare_with_pairs(REF_RBF, KC_F64, 600, 4);
-    compare_with_pairs(REF_RBF, KC_F32, 300, 5);
-    compare_with_pairs(REF_LINEAR, KC_F64, 60, 10);
-    compare_with_pairs(REF_DUPLICATES, KC_F64, 100, 5);
+    for (kc_method method = KC_METHOD_BLOCK; method <= KC_METHOD_GREEDY; method++) {
+        compare_with_pairs(method, REF_RBF, KC_F64, 60, 20);
+        compare_with_pairs(method, REF_RBF, KC_F64, 600, 4);
+        compare_with_pairs(method, REF_RBF, KC_F32, 300, 5);
+        compare_with_pairs(method, REF_LINEAR, KC_F64, 60, 10);
+        compare_with_pairs(method, REF_DUPLICATES, KC_F64, 100, 5);
+    }
 }
 
 /* ---- On computed rows ---------------------------------------------------------------------- */
@@ -62,6 +66,11 @@ static void bits_do_not_depend_on_threads_or_cache(void)
     set.method = KC_METHOD_BLOCK;
     set.epsilon = 0.1;
     check_equal_bits(ctx, &values, set);
+    set.method = KC_METHOD_GREEDY;
+    check_equal_bits(ctx, &values, set);
+    set.is_split = true;
+    check_equal_bits(ctx, &values, set);
+    set.is_split = false;
     /* Long enough to go on by blocks, with the whole matrix and without. */
     set.method = KC_METHOD_AUTO;
     set.epsilon = 0.01;
@@ -106,25 +115,86 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
 }
 
 /* Labels are noise where there are so many features: nearly all points are support vectors. */
-static void the_whole_matrix_is_computed_where_nearly_all_rows_are_wanted(void)
+static void greedy_blocks_compute_half_of_the_matrix_where_it_is_kept(void)
 {
     sample classes = make_sample(1300, 120, false, 1);
-    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK};
+    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_GREEDY};
     const int64_t n = (int64_t)classes.n;
-    kc_store_counters few = {0}, all = {0};
+    kc_store_counters few = {0}, all = {0}, none = {0};
     result by_rows = solve_computed(ctx, &classes, &set, &few);
 
     set.n_cached_rows = classes.n;
     result by_matrix = solve_computed(ctx, &classes, &set, &all);
     CHECK(by_rows.solution.stop == KC_STOP_CONVERGED && are_equal(&classes, &by_rows, &by_matrix));
-    CHECK(few.values_computed > n * n && all.values_computed < n * n);
-    CHECK(all.rows_computed < n / 3);
+    CHECK(few.rows_computed + few.rows_hit == by_rows.solution.n_row_visits);
+    CHECK(few.rows_computed > n / 2);
+    CHECK(all.rows_computed == 0 && all.values_computed < few.values_computed);
+    set.method = KC_METHOD_PAIRS;
+    result pairs = solve_computed(ctx, &classes, &set, &none);
+    CHECK_NEAR(by_matrix.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
     check_equal_bits(
         ctx, &classes,
-        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK});
+        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_GREEDY});
     drop(&by_rows);
     drop(&by_matrix);
+    drop(&pairs);
     free_sample(&classes);
+}
+
+/* More points than pair steps are taken for, and values that are worth it. */
+static void blocks_that_will_ask_for_nearly_all_rows_go_on_greedily(void)
+{
+    sample classes = make_sample(3100, 120, false, 1);
+    setting set = {.n_threads = 2, .n_cached_rows = 3100, .dtype = KC_F32};
+    const int64_t n = (int64_t)classes.n;
+    kc_store_counters count = {0};
+    result r = solve_computed(ctx, &classes, &set, &count);
+
+    CHECK(r.solution.stop == KC_STOP_CONVERGED && r.solution.violation < 1e-3);
+    CHECK(r.solution.n_outer > 10 && count.rows_computed < n / 5);
+    check_equal_bits(ctx, &classes, (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32});
+    drop(&r);
+    free_sample(&classes);
+}
+
+/* Of a gradient that is the position, where all variables are free or every other one is at a
+ * bound. */
+static void the_worst_of_both_sides_are_chosen(void)
+{
+    enum { COUNT = 100, SIZE = 12 };
+    double grad[COUNT], up[COUNT], low[COUNT];
+    kc_call call;
+    kc_workset set;
+
+    CHECK(kc_call_begin(&call, ctx, NULL, "choose", NULL) == KC_OK);
+    CHECK(kc_workset_create(&call, COUNT, 1, 0, &set) == KC_OK);
+    for (size_t step = 1; step <= 2; step++) {
+        for (size_t p = 0; p < COUNT; p++) {
+            grad[p] = (double)p;
+            up[p] = p % step == 0 ? 0 : -HUGE_VAL;
+            low[p] = p % step == 0 ? 0 : HUGE_VAL;
+        }
+        const size_t last = (COUNT - 1) / step * step;
+        kc_front front = {.n = COUNT,
+                          .n_groups = 1,
+                          .grad = grad,
+                          .up = {up},
+                          .low = {low},
+                          .peak = {{.max_up = (double)last, .at = last, .min_low = 0}}};
+        for (int round = 0; round < 20; round++) { /* lists are shorter from round to round */
+            bool is_low[COUNT] = {false}, is_high[COUNT] = {false};
+            kc_workset_choose_worst(&set, &front, SIZE);
+            CHECK(set.n_members >= SIZE - 2 && set.n_members <= SIZE);
+            for (size_t k = 0; k < set.n_members; k++) {
+                is_low[set.members[k]] = set.members[k] < COUNT / 2;
+                is_high[set.members[k]] = set.members[k] >= COUNT / 2;
+            }
+            for (size_t k = 0; k < SIZE / 2 - 1; k++)
+                CHECK(is_low[k * step] && is_high[last - k * step]);
+        }
+        CHECK(set.reach < 0.4);
+    }
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
 }
 
 /* Twenty features keep all points apart, so that nearly every variable is free. */
@@ -160,7 +230,7 @@ static void indefinite_matrices_end_at_a_stationary_point(void)
         ref_problem p = ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_INDEFINITE,
                                            2 + kc_rng_below(&rng, 200), 100, false);
         kc_dual dual = ref_dual(&p, 1e-3);
-        dual.method = KC_METHOD_BLOCK;
+        dual.method = round % 3 == 0 ? KC_METHOD_GREEDY : KC_METHOD_BLOCK;
         result r = solve_given(ctx, &p, dual, KC_F64);
         check_solution(&p, &r, 1e-3);
         drop(&r);
@@ -176,7 +246,7 @@ static void values_of_any_size_are_solved_or_end(void)
 
     for (int k = 0; k < 6; k++)
         for (int form = 0; form < REF_FORMS; form++)
-            for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_BLOCK; method++) {
+            for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_GREEDY; method++) {
                 ref_problem p = ref_random_problem(&rng, (ref_form)form, REF_RBF, 50, 1, false);
                 for (size_t i = 0; i < p.n * p.n; i++)
                     p.k[i] *= scales[k];
@@ -203,8 +273,10 @@ static void max_iter_is_kept_to_the_step(void)
     ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, 300, 100, false);
     kc_dual dual = ref_dual(&p, 1e-6);
 
-    dual.method = KC_METHOD_BLOCK;
     dual.max_iter = 123;
+    dual.method = KC_METHOD_BLOCK;
+    check_max_iter(ctx, &p, dual);
+    dual.method = KC_METHOD_GREEDY;
     check_max_iter(ctx, &p, dual);
     ref_free(&p);
 }
@@ -303,7 +375,7 @@ static void hard_margins_are_found_or_refused(void)
         for (size_t i = 0; i < COUNT; i++)
             for (size_t j = 0; j < COUNT; j++)
                 p.k[i * COUNT + j] = x[i][0] * x[j][0] + x[i][1] * x[j][1] + x[i][2] * x[j][2];
-        for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_BLOCK; method++) {
+        for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_GREEDY; method++) {
             kc_dual dual = ref_dual(&p, 1e-4);
             dual.method = (kc_method)method;
             result r = solve_given(ctx, &p, dual, KC_F64);
@@ -329,7 +401,9 @@ int main(void)
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
     RUN(blocks_agree_with_pairs_on_computed_rows);
-    RUN(the_whole_matrix_is_computed_where_nearly_all_rows_are_wanted);
+    RUN(greedy_blocks_compute_half_of_the_matrix_where_it_is_kept);
+    RUN(blocks_that_will_ask_for_nearly_all_rows_go_on_greedily);
+    RUN(the_worst_of_both_sides_are_chosen);
     RUN(blocks_that_are_crowded_go_on_by_pairs);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(values_of_any_size_are_solved_or_end);

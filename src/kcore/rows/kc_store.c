@@ -239,10 +239,11 @@ static kc_status take_matrix(kc_call *call, kc_store *whole, const int32_t *poin
 {
     size_t ld = kc_round_up(n, KC_ALIGN / whole->value_bytes);
     char *values = kc_alloc(call->ctx, n, ld * whole->value_bytes);
-    kc_status status = values != NULL
-                           ? kc_store_gather(call, whole, points, n, points, n, values, ld)
-                           : kc_fail_nomem(call->err);
+    double start = kc_clock();
+    kc_status status = values != NULL ? kc_store_pick(call, whole, points, n, points, n, values, ld)
+                                      : kc_fail_nomem(call->err);
 
+    kc_store_add_time(whole, start);
     if (status == KC_OK)
         status = kc_store_create_given(call, whole->dtype, values, n, ld, out);
     if (status != KC_OK) {

@@ -145,9 +145,14 @@ size_t kc_store_whole_bytes(const kc_store *store);
 kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *points,
                        size_t n_rows, const void **out);
 
-/* out[i * ld + j] = K(x[points[i]], x[others[j]]).  others == points: half is mirrored. */
+/* out[i * ld + j] = K(x[points[i]], x[others[j]]).  others == points: half is mirrored, unless
+ * values are picked. */
 kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
                           const int32_t *others, size_t n_cols, void *out, size_t ld);
+
+/* Whether those values are picked out of the matrix, which is there: computing them would take
+ * longer, or cannot be done. */
+bool kc_store_picks(const kc_store *store);
 
 /* out[p * ld + r] = K of positions p and r of the problem; half of it is computed, half mirrored.
  * The padding up to ld is not written. */

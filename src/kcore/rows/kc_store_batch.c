@@ -34,6 +34,9 @@
 /* Columns of kernel blocks begin at multiples of this. */
 #define COL_STEP ((size_t)16)
 
+/* What it costs to read an entry of a row and add it up, in multiply-adds. */
+#define ADD_WORK ((size_t)8)
+
 /* ---- Batches of rows ----------------------------------------------------------------------- */
 
 /* Where a row of a batch comes from and where it goes. */
@@ -252,7 +255,8 @@ static kc_status take_points(kc_call *call, batch *b, size_t n_chunks)
 static kc_status run_batch(kc_call *call, batch *b)
 {
     const kc_store *store = b->store;
-    size_t work = kc_cols_count(b->cols) * (b->n_before[b->n] * store->entry_work + b->n);
+    size_t work =
+        kc_cols_count(b->cols) * (b->n_before[b->n] * store->entry_work + ADD_WORK * b->n);
     int32_t n_threads = call->n_threads;
     kc_status status = KC_OK;
 

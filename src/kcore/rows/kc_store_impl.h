@@ -62,7 +62,11 @@ kc_status kc_ask_rows(kc_call *call, kc_store *store, const kc_cols *cols, const
                       size_t n_rows, void *out);
 kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out);
 
-/* kc_store_gather for such a store. */
+/* kc_store_gather out of the matrix that is there. */
+kc_status kc_store_pick(kc_call *call, const kc_store *store, const int32_t *points, size_t n_rows,
+                        const int32_t *others, size_t n_cols, void *out, size_t ld);
+
+/* kc_store_gather for a store with someone to ask. */
 kc_status kc_ask_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
                         const int32_t *others, size_t n_cols, void *out, size_t ld);
 

@@ -11,21 +11,55 @@
 /* Rows of one chunk of parallel work, in steps that suit the loops. */
 #define CHUNK_ROWS ((size_t)48)
 
-static void copy_given(const kc_store *store, const int32_t *points, size_t n_rows,
-                       const int32_t *others, size_t n_cols, char *out, size_t ld)
-{
-    size_t bytes = store->value_bytes;
+/* What it takes to pick a value out of a large matrix, in multiply-adds: every value has a cache
+ * line of its own, from memory. */
+#define PICK_WORK ((size_t)300)
 
-    for (size_t i = 0; i < n_rows; i++) {
-        const void *row = store->given + (size_t)points[i] * store->given_ld * bytes;
-        void *to = out + i * ld * bytes;
+bool kc_store_picks(const kc_store *store)
+{
+    return store->given != NULL && (store->points == NULL || store->entry_work > PICK_WORK);
+}
+
+/* Values out of the matrix that is there. */
+typedef struct picking {
+    const kc_store *store;
+    const int32_t *points, *others;
+    size_t n_rows, n_cols;
+    char *out;
+    size_t ld;
+} picking;
+
+static void pick_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const picking *job = data;
+    const kc_store *store = job->store;
+    size_t bytes = store->value_bytes;
+    size_t end = kc_min(job->n_rows, (chunk + 1) * CHUNK_ROWS);
+
+    (void)worker;
+    for (size_t i = chunk * CHUNK_ROWS; i < end; i++) {
+        const void *row = store->given + (size_t)job->points[i] * store->given_ld * bytes;
+        void *to = job->out + i * job->ld * bytes;
         if (store->dtype == KC_F64)
-            for (size_t j = 0; j < n_cols; j++)
-                ((double *)to)[j] = ((const double *)row)[others[j]];
+            for (size_t j = 0; j < job->n_cols; j++)
+                ((double *)to)[j] = ((const double *)row)[job->others[j]];
         else
-            for (size_t j = 0; j < n_cols; j++)
-                ((float *)to)[j] = ((const float *)row)[others[j]];
+            for (size_t j = 0; j < job->n_cols; j++)
+                ((float *)to)[j] = ((const float *)row)[job->others[j]];
     }
+}
+
+kc_status kc_store_pick(kc_call *call, const kc_store *store, const int32_t *points, size_t n_rows,
+                        const int32_t *others, size_t n_cols, void *out, size_t ld)
+{
+    picking job = {store, points, others, n_rows, n_cols, out, ld};
+    int32_t n_threads = call->n_threads;
+
+    if (n_rows * n_cols * PICK_WORK < KC_PARALLEL_WORK)
+        call->n_threads = 1;
+    kc_status status = kc_parallel_for(call, kc_ceil_div(n_rows, CHUNK_ROWS), pick_chunk, &job);
+    call->n_threads = n_threads;
+    return status;
 }
 
 typedef struct gathering {
@@ -108,10 +142,8 @@ static kc_status gather(kc_call *call, kc_store *store, const int32_t *points, s
 
     if (n_rows == 0 || n_cols == 0)
         return KC_OK;
-    if (store->given != NULL) {
-        copy_given(store, points, n_rows, others, n_cols, out, ld);
-        return KC_OK;
-    }
+    if (kc_store_picks(store))
+        return kc_store_pick(call, store, points, n_rows, others, n_cols, out, ld);
     if (store->ask != NULL)
         return kc_ask_gather(call, store, points, n_rows, others, n_cols, out, ld);
     kc_arena_point point = kc_arena_mark(call->arena);

@@ -45,12 +45,19 @@
 #define LEFT_BY_BLOCK 4.0
 #define INNER_STEPS_PER_MEMBER 100
 
-/* Where so large a share of all points are support vectors or would be, after so many outer steps,
- * most rows will be asked for: half of the matrix takes fewer values, if these cost so many
- * multiply-adds that computing them is what takes time. */
+/* Where so large a share of all points are support vectors or would be, after the first outer
+ * steps, most rows will be asked for: half of the matrix takes fewer values.  Not where a smaller
+ * share of the first set has become support vectors: who violates then need not be one. */
 #define DENSE_SHARE 0.9
 #define DENSE_STEPS 2
-#define DENSE_WORK ((size_t)100)
+
+/* Greedy sets, and the share of the violation they are solved to: larger ones cost more for their
+ * matrix than they save in visits of rows, and below half, blocks undo each other's work. */
+#define GREEDY_SIZE ((size_t)256)
+#define GREEDY_SHARE 0.5
+
+/* ... where values cost so many multiply-adds: cheaper ones are best read two rows at a time. */
+#define GREEDY_WORK ((size_t)100)
 
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
 #define STALL_STEPS 25
@@ -66,6 +73,7 @@ typedef struct solver {
     kc_front front;
     kc_workset set;
     kc_subgram sub;
+    bool is_greedy;
     size_t most_size, utmost_size;
     kc_watch watch;
     double inner_tol;       /* of the last block */
@@ -106,6 +114,12 @@ static size_t find_utmost_size(kc_dtype dtype, size_t n)
 bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points)
 {
     return size_for_free(n_free) > find_utmost_size(dtype, n_points);
+}
+
+bool kc_block_suits_greedy(const kc_store *store)
+{
+    return kc_store_work(store) >= GREEDY_WORK && !kc_store_is_linear(store) &&
+           kc_store_can_part(store);
 }
 
 static void refresh(solver *s, size_t p)
@@ -159,7 +173,8 @@ static kc_status start(solver *s, const kc_solution *from)
     const kc_dual *dual = s->dual;
     size_t n = dual->n_points;
 
-    s->utmost_size = find_utmost_size(kc_store_dtype(s->store), n);
+    s->utmost_size =
+        s->is_greedy ? kc_min(GREEDY_SIZE, n) : find_utmost_size(kc_store_dtype(s->store), n);
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
     KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, s->utmost_size, &s->sub));
@@ -330,9 +345,9 @@ static double choose_inner_tol(const solver *s, double violation)
 {
     bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol &&
                    !kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points);
+    double share = s->is_greedy ? GREEDY_SHARE : is_late ? INNER_SHARE_LATE : INNER_SHARE;
 
-    return fmax(INNER_TOL_SHARE * s->dual->tol,
-                (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
+    return fmax(INNER_TOL_SHARE * s->dual->tol, share * violation);
 }
 
 static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool *has_moved)
@@ -378,22 +393,19 @@ static bool is_dense(const solver *s)
     const kc_store *store = s->store;
     size_t n = s->dual->n_points;
 
-    return s->n_outer == DENSE_STEPS &&
+    return s->n_outer > 0 && s->n_outer <= DENSE_STEPS &&
+           (double)s->front.n_sv >= DENSE_SHARE * (double)s->sub.n_slots &&
            (double)(s->front.n_sv + s->set.n_violators) >= DENSE_SHARE * (double)n &&
-           n == kc_store_points(store) && n <= kc_store_slots(store) &&
-           kc_store_work(store) >= DENSE_WORK && !kc_store_is_linear(store);
-}
-
-/* Rows are read from then on; nothing else changes. */
-static kc_status complete(solver *s)
-{
-    kc_store_clear(s->call->ctx, s->store);
-    return kc_store_complete(s->call, s->store);
+           n == kc_store_points(store) && kc_block_suits_greedy(store);
 }
 
 /* The next working set; returns how many members its matrix should have room for. */
 static size_t choose_set(solver *s, double violation)
 {
+    if (s->is_greedy) {
+        kc_workset_choose_worst(&s->set, &s->front, s->utmost_size);
+        return s->utmost_size;
+    }
     kc_workset_look(&s->set, &s->front);
     size_t size = choose_size(s, violation);
     kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
@@ -407,8 +419,6 @@ static size_t choose_set(solver *s, double violation)
 
 static kc_status step(solver *s, double violation, size_t size, int64_t max_iter, bool *has_moved)
 {
-    if (is_dense(s))
-        KC_TRY(complete(s));
     KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members, size));
     KC_TRY(solve_block(s, violation, max_iter, has_moved));
     s->n_outer++;
@@ -450,7 +460,7 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
         if (is_over(s, violation, max_iter, stop))
             return KC_OK;
         size_t size = choose_set(s, violation);
-        if (is_crowded != NULL && s->n_crowded >= CROWDED_STEPS) {
+        if (is_crowded != NULL && (s->n_crowded >= CROWDED_STEPS || is_dense(s))) {
             *is_crowded = true;
             return KC_OK;
         }
@@ -468,22 +478,43 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
     }
 }
 
+static kc_status solve(solver *s, kc_solution *out, bool *is_crowded)
+{
+    kc_arena_point point = kc_arena_mark(s->call->arena);
+    kc_status status = start(s, out);
+
+    if (status == KC_OK)
+        status = run(s, &out->stop, is_crowded);
+    if (status == KC_OK) {
+        memcpy(out->grad, s->grad, s->dual->n_points * sizeof *out->grad);
+        out->n_iter = s->pairs.n_steps;
+        out->n_outer += s->n_outer;
+        out->n_row_visits += s->n_visits;
+    }
+    kc_subgram_free(s->call->ctx, s->store, &s->sub);
+    kc_arena_release(s->call->arena, point);
+    return status;
+}
+
 kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
                          bool *is_crowded)
 {
-    kc_arena_point point = kc_arena_mark(call->arena);
     solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
-    kc_status status = start(&s, out);
 
-    if (status == KC_OK)
-        status = run(&s, &out->stop, is_crowded);
-    if (status == KC_OK) {
-        memcpy(out->grad, s.grad, dual->n_points * sizeof *out->grad);
-        out->n_iter = s.pairs.n_steps;
-        out->n_outer += s.n_outer;
-        out->n_row_visits += s.n_visits;
+    return solve(&s, out, is_crowded);
+}
+
+kc_status kc_block_solve_greedily(kc_call *call, kc_store *store, const kc_dual *dual,
+                                  kc_solution *out)
+{
+    solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta, .is_greedy = true};
+
+    if (dual->n_points == kc_store_points(store) && kc_block_suits_greedy(store)) {
+        kc_store_clear(call->ctx, store);
+        kc_status status = kc_store_complete(call, store);
+        if (kc_stop_of(status, &out->stop))
+            return KC_OK;
+        KC_TRY(status);
     }
-    kc_subgram_free(call->ctx, store, &s.sub);
-    kc_arena_release(call->arena, point);
-    return status;
+    return solve(&s, out, NULL);
 }

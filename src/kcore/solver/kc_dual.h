@@ -34,6 +34,8 @@ typedef enum kc_method {
     KC_METHOD_PAIRS =
         1, /* pair steps over all points: the whole matrix, or rows through the cache */
     KC_METHOD_BLOCK = 2, /* pair steps inside working sets, whole rows for moved variables only */
+    KC_METHOD_GREEDY =
+        3, /* the same with small sets of the worst, which are not solved to the end */
 } kc_method;
 
 /* All arrays are the caller's and are only read. */

@@ -53,7 +53,8 @@ static kc_status solve_by_pairs(kc_call *call, kc_store *store, const kc_dual *d
                : kc_smo_solve(call, store, dual, out, NULL);
 }
 
-/* Blocks, as long as they have room for the free variables; then pairs, with the whole cache. */
+/* Blocks, as long as they have room for the free variables; then greedy ones, or pairs, with the
+ * whole cache. */
 static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *dual,
                                  kc_solution *out)
 {
@@ -63,6 +64,8 @@ static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *
                           dual->method == KC_METHOD_AUTO ? &is_crowded : NULL));
     if (!is_crowded)
         return KC_OK;
+    if (kc_block_suits_greedy(store))
+        return kc_block_solve_greedily(call, store, dual, out);
     kc_dual rest = *dual;
     rest.method = KC_METHOD_PAIRS;
     kc_store_clear(call->ctx, store);
@@ -83,6 +86,8 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     out->n_iter = out->n_outer = out->n_row_visits = 0;
     if (dual->method == KC_METHOD_PAIRS)
         KC_TRY(solve_by_pairs(call, store, dual, out));
+    else if (dual->method == KC_METHOD_GREEDY)
+        KC_TRY(kc_block_solve_greedily(call, store, dual, out));
     else if (suits_pairs(dual, store))
         KC_TRY(kc_smo_solve(call, store, dual, out, NULL));
     else

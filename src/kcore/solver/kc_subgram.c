@@ -189,11 +189,10 @@ static void spread_chunk(void *data, size_t chunk, int32_t worker)
 static bool is_cheaper_anew(const kc_store *store, size_t n, size_t n_new)
 {
     size_t work = kc_store_work(store);
-    size_t ld;
 
     /* To pick from all over a matrix is what costs; and whoever is asked is asked for no more than
      * is needed. */
-    if (kc_store_matrix(store, &ld) != NULL || kc_store_whole_bytes(store) == 0)
+    if (kc_store_picks(store) || kc_store_whole_bytes(store) == 0)
         return n_new == n;
     return n * (work + MIRROR_WORK) <= 2 * n_new * (work + SPREAD_WORK);
 }
