@@ -46,9 +46,10 @@
 #define INNER_STEPS_PER_MEMBER 100
 
 /* Where so large a share of all points are support vectors or would be, after the first outer
- * steps, most rows will be asked for: half of the matrix takes fewer values.  Not where a smaller
- * share of the first set has become support vectors: who violates then need not be one. */
+ * steps, most rows will be asked for: half of the matrix takes fewer values.  Not where less
+ * than this share of the last set has become support vectors: who violates then need not be one. */
 #define DENSE_SHARE 0.9
+#define DENSE_SET_SHARE 0.85
 #define DENSE_STEPS 2
 
 /* Greedy sets, and the share of the violation they are solved to: larger ones cost more for their
@@ -56,7 +57,7 @@
 #define GREEDY_SIZE ((size_t)256)
 #define GREEDY_SHARE 0.5
 
-/* ... where values cost so many multiply-adds: cheaper ones are best read two rows at a time. */
+/* ... and what values cost, in multiply-adds, for which dense problems are worth them. */
 #define GREEDY_WORK ((size_t)100)
 
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
@@ -114,12 +115,6 @@ static size_t find_utmost_size(kc_dtype dtype, size_t n)
 bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points)
 {
     return size_for_free(n_free) > find_utmost_size(dtype, n_points);
-}
-
-bool kc_block_suits_greedy(const kc_store *store)
-{
-    return kc_store_work(store) >= GREEDY_WORK && !kc_store_is_linear(store) &&
-           kc_store_can_part(store);
 }
 
 static void refresh(solver *s, size_t p)
@@ -388,15 +383,32 @@ static bool will_be_crowded(const solver *s)
                                s->dual->n_points);
 }
 
+/* Nearly all points are support vectors, or will be. */
 static bool is_dense(const solver *s)
 {
-    const kc_store *store = s->store;
-    size_t n = s->dual->n_points;
-
     return s->n_outer > 0 && s->n_outer <= DENSE_STEPS &&
-           (double)s->front.n_sv >= DENSE_SHARE * (double)s->sub.n_slots &&
-           (double)(s->front.n_sv + s->set.n_violators) >= DENSE_SHARE * (double)n &&
-           n == kc_store_points(store) && kc_block_suits_greedy(store);
+           (double)s->front.n_sv >= DENSE_SET_SHARE * (double)s->sub.n_slots &&
+           (double)(s->front.n_sv + s->set.n_violators) >= DENSE_SHARE * (double)s->dual->n_points;
+}
+
+/* Where values are cheap, or someone has to be asked for them, blocks go on. */
+static bool suits_greedy(const solver *s)
+{
+    return kc_store_work(s->store) >= GREEDY_WORK && !kc_store_is_linear(s->store) &&
+           kc_store_can_part(s->store) && s->dual->n_points == kc_store_points(s->store);
+}
+
+/* A dense problem whose support vectors are mostly free is going to be crowded: greedy blocks would
+ * take more steps than pairs then. */
+static kc_block_end judge(const solver *s)
+{
+    size_t n = s->dual->n_points;
+    bool is_free = (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
+
+    if (s->n_crowded >= CROWDED_STEPS ||
+        (is_dense(s) && is_free && kc_block_is_crowded(s->sub.dtype, n, n)))
+        return KC_BLOCK_WAS_CROWDED;
+    return is_dense(s) && suits_greedy(s) ? KC_BLOCK_WAS_DENSE : KC_BLOCK_WAS_FINE;
 }
 
 /* The next working set; returns how many members its matrix should have room for. */
@@ -449,8 +461,7 @@ static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop
     return true;
 }
 
-/* *is_crowded only ever becomes true. */
-static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
+static kc_status run(solver *s, kc_stop *stop, kc_block_end *end)
 {
     int64_t max_iter = kc_dual_max_iter(s->dual);
 
@@ -460,10 +471,8 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
         if (is_over(s, violation, max_iter, stop))
             return KC_OK;
         size_t size = choose_set(s, violation);
-        if (is_crowded != NULL && (s->n_crowded >= CROWDED_STEPS || is_dense(s))) {
-            *is_crowded = true;
+        if (end != NULL && (*end = judge(s)) != KC_BLOCK_WAS_FINE)
             return KC_OK;
-        }
         kc_status status = step(s, violation, size, max_iter, &has_moved);
         if (kc_stop_of(status, stop))
             return KC_OK;
@@ -478,13 +487,13 @@ static kc_status run(solver *s, kc_stop *stop, bool *is_crowded)
     }
 }
 
-static kc_status solve(solver *s, kc_solution *out, bool *is_crowded)
+static kc_status solve(solver *s, kc_solution *out, kc_block_end *end)
 {
     kc_arena_point point = kc_arena_mark(s->call->arena);
     kc_status status = start(s, out);
 
     if (status == KC_OK)
-        status = run(s, &out->stop, is_crowded);
+        status = run(s, &out->stop, end);
     if (status == KC_OK) {
         memcpy(out->grad, s->grad, s->dual->n_points * sizeof *out->grad);
         out->n_iter = s->pairs.n_steps;
@@ -497,11 +506,11 @@ static kc_status solve(solver *s, kc_solution *out, bool *is_crowded)
 }
 
 kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
-                         bool *is_crowded)
+                         kc_block_end *end)
 {
     solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
 
-    return solve(&s, out, is_crowded);
+    return solve(&s, out, end);
 }
 
 kc_status kc_block_solve_greedily(kc_call *call, kc_store *store, const kc_dual *dual,
@@ -509,7 +518,7 @@ kc_status kc_block_solve_greedily(kc_call *call, kc_store *store, const kc_dual 
 {
     solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta, .is_greedy = true};
 
-    if (dual->n_points == kc_store_points(store) && kc_block_suits_greedy(store)) {
+    if (suits_greedy(&s)) {
         kc_store_clear(call->ctx, store);
         kc_status status = kc_store_complete(call, store);
         if (kc_stop_of(status, &out->stop))

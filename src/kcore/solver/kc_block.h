@@ -13,20 +13,23 @@
  * undoes the work of the last, and greedy ones, or steps over all points, cost less. */
 bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points);
 
-/* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
- * max_iter applies; does not certify.  Breaks off, with what it has, where it finds itself crowded,
- * or that it will ask for nearly all rows of expensive values; is_crowded NULL: never. */
-kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
-                         bool *is_crowded);
+/* Why blocks were given up. */
+typedef enum kc_block_end {
+    KC_BLOCK_WAS_FINE = 0, /* they were not */
+    KC_BLOCK_WAS_CROWDED,  /* there are more free variables than a set has room for, or will be */
+    KC_BLOCK_WAS_DENSE,    /* nearly all rows will be asked for, and their values are expensive */
+} kc_block_end;
 
-/* Whether greedy blocks pay where others are crowded: values are expensive, there is nobody to ask.
- */
-bool kc_block_suits_greedy(const kc_store *store);
+/* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
+ * max_iter applies; does not certify.  Breaks off, with what it has, where another method will do
+ * better; end NULL: never. */
+kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
+                         kc_block_end *end);
 
 /* The same with small sets of the worst violators, free or not, which are solved to half of their
- * violation: what a crowded block would undo of the last one is then never done.  Takes about as
- * many steps as pair steps over all points, but visits rows in batches; computes the whole matrix
- * first, where the cache has room for it. */
+ * violation: what a crowded block would undo of the last one is then never done.  Takes up to half
+ * as many steps again as pair steps over all points, but visits rows in batches; where values are
+ * expensive, computes the whole matrix first, if the cache has room for it. */
 kc_status kc_block_solve_greedily(kc_call *call, kc_store *store, const kc_dual *dual,
                                   kc_solution *out);
 
