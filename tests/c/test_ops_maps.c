@@ -350,17 +350,20 @@ static void one_number_that_is_not_finite_is_found_at_every_place(void)
 
 /* ---- Transposition ------------------------------------------------------------------------ */
 
-static void check_transpose(const kc_ops *ops, size_t n_rows, size_t n_cols, kc_dtype dtype)
+/* `shift`: of the result, from where a line of the cache begins. */
+static void check_transpose_to(const kc_ops *ops, bool is_far, size_t shift, size_t n_rows,
+                               size_t n_cols, kc_dtype dtype)
 {
     const size_t src_ld = n_cols + n_rows % 3, dst_ld = n_rows + n_cols % 4;
     guarded src = guarded_make((n_rows - 1) * src_ld + n_cols, 1, dtype);
-    guarded dst = guarded_make((n_cols - 1) * dst_ld + n_rows, 3, dtype);
+    guarded dst = guarded_make((n_cols - 1) * dst_ld + n_rows, shift, dtype);
     size_t n_other = 0;
 
     for (size_t i = 0; i < n_rows; i++)
         for (size_t j = 0; j < n_cols; j++)
             ref_put(src.data, i * src_ld + j, dtype, (double)(i * n_cols + j));
-    ops->transpose(dst.data, dst_ld, src.data, src_ld, n_rows, n_cols);
+    (is_far ? ops->transpose_far : ops->transpose)(dst.data, dst_ld, src.data, src_ld, n_rows,
+                                                   n_cols);
     for (size_t i = 0; i < n_rows; i++)
         for (size_t j = 0; j < n_cols; j++)
             n_other += ref_get(dst.data, j * dst_ld + i, dtype) != (double)(i * n_cols + j);
@@ -368,6 +371,12 @@ static void check_transpose(const kc_ops *ops, size_t n_rows, size_t n_cols, kc_
     CHECK(guarded_is_whole(&dst, n_cols, n_rows, dst_ld, dtype));
     guarded_free(&src);
     guarded_free(&dst);
+}
+
+static void check_transpose(const kc_ops *ops, size_t n_rows, size_t n_cols, kc_dtype dtype)
+{
+    check_transpose_to(ops, false, 3, n_rows, n_cols, dtype);
+    check_transpose_to(ops, true, 0, n_rows, n_cols, dtype);
 }
 
 static void every_shape_is_transposed(void)
@@ -382,6 +391,7 @@ static void every_shape_is_transposed(void)
             check_transpose(ops, 1, 70, dtypes[d]);
             check_transpose(ops, 70, 1, dtypes[d]);
             check_transpose(ops, 96, 130, dtypes[d]);
+            check_transpose(ops, 64, 48, dtypes[d]); /* whole lines of the cache, side by side */
         }
 }
 

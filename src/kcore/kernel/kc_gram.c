@@ -28,6 +28,9 @@
 /* A visit to a nonzero, in multiply-adds of dense points. */
 #define SPARSE_WORK ((size_t)4)
 
+/* Mirror images of matrices from this size on are written past the cache. */
+#define FAR_BYTES ((size_t)32 << 20)
+
 /* Below this much work, waking a thread costs more than it brings. */
 #define PARALLEL_WORK ((size_t)1 << 20)
 
@@ -35,6 +38,7 @@ typedef struct gram_job {
     const kc_kernel *kernel;
     const kc_packed *x, *z;
     bool is_symmetric;
+    bool is_far; /* too large for any cache */
     size_t chunk_rows, strip_cols, n_strips;
     void *out;
     size_t ld;
@@ -87,11 +91,13 @@ static void choose_chunk(gram_job *job, size_t work)
 static void mirror(const gram_job *job, size_t row_begin, size_t row_end, size_t begin, size_t end)
 {
     const kc_dtype dtype = job->x->dtype;
+    const kc_ops *ops = kc_ops_of(dtype);
 
     if (begin < end)
-        kc_ops_of(dtype)->transpose(kc_at(job->out, begin * job->ld + row_begin, dtype), job->ld,
-                                    kc_at(job->out, row_begin * job->ld + begin, dtype), job->ld,
-                                    row_end - row_begin, end - begin);
+        (job->is_far ? ops->transpose_far
+                     : ops->transpose)(kc_at(job->out, begin * job->ld + row_begin, dtype), job->ld,
+                                       kc_at(job->out, row_begin * job->ld + begin, dtype), job->ld,
+                                       row_end - row_begin, end - begin);
 }
 
 /* What a block of K(x, x) has not computed: beside its own rows, and of those below the diagonal
@@ -177,6 +183,7 @@ kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *
         .x = x,
         .z = z,
         .is_symmetric = x == z,
+        .is_far = z->n * kc_dtype_bytes(x->dtype) >= FAR_BYTES / x->n,
         .out = out,
         .ld = ld,
         .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),

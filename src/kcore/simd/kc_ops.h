@@ -83,6 +83,10 @@ typedef struct kc_ops {
     /* dst[j * dst_ld + i] = src[i * src_ld + j] for i < n_rows, j < n_cols. */
     void (*transpose)(void *dst, size_t dst_ld, const void *src, size_t src_ld, size_t n_rows,
                       size_t n_cols);
+
+    /* The same, for a dst that is not read soon and too large for the cache. */
+    void (*transpose_far)(void *dst, size_t dst_ld, const void *src, size_t src_ld, size_t n_rows,
+                          size_t n_cols);
 } kc_ops;
 
 typedef struct kc_ops_table {
