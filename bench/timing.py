@@ -71,10 +71,12 @@ def interleave(
     min_rounds: int = 5,
     max_rounds: int = 1000,
     n_calls: int = 1,
+    rest: float = 0.0,
 ) -> dict[str, Times]:
     """Time every contender in every round, for about `seconds` and at least `min_rounds`.
 
-    Each is called once before the first round, which is not counted.
+    Each is called once before the first round, which is not counted. `rest` is how long to sleep
+    before each: threads of some libraries go on spinning for a while, on the CPUs of the next one.
     """
     for call in contenders.values():
         call()
@@ -89,6 +91,7 @@ def interleave(
         while rounds < max_rounds and (rounds < min_rounds or time.perf_counter() < end):
             turn = rounds % len(names)
             for name in names[turn:] + names[:turn]:
+                time.sleep(rest)
                 seconds_taken, cpu = time_once(contenders[name], n_calls)
                 found[name].seconds.append(seconds_taken)
                 found[name].cpu.append(cpu)

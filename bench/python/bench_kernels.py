@@ -34,6 +34,9 @@ KERNELS_OF_DIM = {20: KERNELS, 200: KERNELS}  # the others: RBF alone, unless --
 # Largest difference of two results that count as equal, relative to the largest entry.
 EQUAL = {"f32": 3e-5, "f64": 1e-11}
 
+# Seconds before each run on several threads: NumPy's go on spinning for some hundredths.
+REST = 0.05
+
 
 @dataclass
 class Case:
@@ -128,7 +131,12 @@ def measure(case: Case, X: Any, Z: Any, args: argparse.Namespace) -> Case:
         scale = float(np.abs(theirs).max())
         del ours, theirs
         check_equal(case, scale)
-        case.times = interleave(contenders, seconds=args.seconds, min_rounds=args.rounds)
+        case.times = interleave(
+            contenders,
+            seconds=args.seconds,
+            min_rounds=args.rounds,
+            rest=REST if n_jobs > 1 else 0.0,
+        )
     case.is_quiet = machine.is_quiet()
     print(f"  {case.name}", file=sys.stderr, flush=True)
     return case

@@ -128,6 +128,16 @@ def test_the_gram_matrix_is_symmetric_to_the_bit(kernel, dtype, rng):
     assert_same_bits(kernel(X), kernel(X, X))
 
 
+@pytest.mark.parametrize("n_features", [3, 30])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", LEAVES[:2] + COMPOSED[:1], ids=repr)
+def test_large_gram_matrices_are_symmetric_mirrored_or_not(kernel, dtype, n_features, rng):
+    X = samples(rng, 2901, n_features, dtype)  # more than 32 MiB: past the cache
+    gram = kernel(X)
+    assert_same_bits(gram, gram.T)
+    assert_same_bits(gram, kernel(X, X.copy()))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kernel", LEAVES + COMPOSED, ids=repr)
 def test_the_diagonal_has_the_bits_of_the_gram_matrix(kernel, dtype, rng):

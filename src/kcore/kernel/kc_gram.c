@@ -1,7 +1,7 @@
 /* A Gram matrix is cut into chunks of some rows by a strip of columns, of about the same work each;
  * the cut depends on the kernel and the sizes alone.  For K(x, x), a chunk starts at the diagonal,
  * leaves out what lies below it, and copies the rest to the other side while it is still in the
- * cache. */
+ * cache; values that are cheaper than that are computed on both sides, where they are the same. */
 #include "kernel/kc_gram.h"
 
 #include "base/kc_thread.h"
@@ -30,6 +30,10 @@
 
 /* Mirror images of matrices from this size on are written past the cache. */
 #define FAR_BYTES ((size_t)32 << 20)
+
+/* ... and not at all where dense values cost less multiply-adds: computing both sides takes less
+ * than reaching the other one. */
+#define MIRROR_WORK ((size_t)26)
 
 /* Below this much work, waking a thread costs more than it brings. */
 #define PARALLEL_WORK ((size_t)1 << 20)
@@ -178,12 +182,13 @@ kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *
                        const kc_packed *z, void *out, size_t ld)
 {
     const size_t work = entry_work(kernel, x, z);
+    const bool is_far = z->n * kc_dtype_bytes(x->dtype) >= FAR_BYTES / x->n;
     gram_job job = {
         .kernel = kernel,
         .x = x,
         .z = z,
-        .is_symmetric = x == z,
-        .is_far = z->n * kc_dtype_bytes(x->dtype) >= FAR_BYTES / x->n,
+        .is_symmetric = x == z && (!is_far || x->is_sparse || work >= MIRROR_WORK),
+        .is_far = is_far,
         .out = out,
         .ld = ld,
         .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),

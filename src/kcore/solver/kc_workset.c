@@ -15,6 +15,7 @@
 
 /* The worst: no variable is on both sides where lists go down to the middle of the violation.  They
  * go as far as brings about half as many again as are wanted; the next ones, where they did not. */
+#define LEAST_REACH 1e-3
 #define MOST_REACH 0.5
 #define REACH_LESS 0.8
 #define REACH_MORE 1.25
@@ -274,7 +275,7 @@ static void list_worst(kc_workset *set, kc_front *front, int32_t g)
 static void adapt_reach(kc_workset *set, size_t longest, size_t wanted)
 {
     if (longest > 2 * wanted)
-        set->reach *= REACH_LESS;
+        set->reach = kc_higher(REACH_LESS * set->reach, LEAST_REACH);
     else if (longest < wanted + wanted / 2)
         set->reach = kc_lower(REACH_MORE * set->reach, MOST_REACH);
 }
