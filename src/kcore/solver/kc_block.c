@@ -29,6 +29,7 @@
  * this share of the support vectors: others may still go to their bounds. */
 #define CROWDED_STEPS 2
 #define CROWDED_SHARE 0.5
+#define ALL_FREE_SHARE 0.95
 
 /* After so many outer steps, how many variables will be free is told from how far the last one has
  * come: blocks that are going to be crowded are given up then. */
@@ -398,17 +399,20 @@ static bool suits_greedy(const solver *s)
            kc_store_can_part(s->store) && s->dual->n_points == kc_store_points(s->store);
 }
 
-/* A dense problem whose support vectors are mostly free is going to be crowded: greedy blocks would
- * take more steps than pairs then. */
+/* A dense problem whose support vectors are free is going to be crowded: greedy blocks would take
+ * more steps than pairs then.  Where they pay at all, most of them will do; elsewhere blocks go on,
+ * unless all of them are: some may still go to their bounds. */
 static kc_block_end judge(const solver *s)
 {
     size_t n = s->dual->n_points;
-    bool is_free = (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
+    bool can_be_greedy = suits_greedy(s);
+    double share = can_be_greedy ? CROWDED_SHARE : ALL_FREE_SHARE;
+    bool is_free = (double)s->set.n_free > share * (double)s->front.n_sv;
 
     if (s->n_crowded >= CROWDED_STEPS ||
         (is_dense(s) && is_free && kc_block_is_crowded(s->sub.dtype, n, n)))
         return KC_BLOCK_WAS_CROWDED;
-    return is_dense(s) && suits_greedy(s) ? KC_BLOCK_WAS_DENSE : KC_BLOCK_WAS_FINE;
+    return is_dense(s) && can_be_greedy ? KC_BLOCK_WAS_DENSE : KC_BLOCK_WAS_FINE;
 }
 
 /* The next working set; returns how many members its matrix should have room for. */
