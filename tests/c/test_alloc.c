@@ -275,6 +275,30 @@ static void the_shelf_makes_no_process_larger_than_it_was(void)
     kc_context_free(ctx);
 }
 
+/* The largest block that was used comes back to the next one of its size, whatever smaller ones
+ * were freed before it or are wanted before it. */
+static void large_blocks_stay_on_the_shelf_before_small_ones(void)
+{
+    const size_t large = (size_t)300 << 20, small = (size_t)30 << 20;
+    kc_context *ctx = make_context(0, NULL);
+    void *blocks[8];
+
+    for (size_t i = 0; i < 8; i++)
+        blocks[i] = kc_alloc(ctx, small, 1);
+    for (size_t i = 0; i < 8; i++)
+        kc_free(ctx, blocks[i]);
+    void *used = kc_alloc(ctx, large, 1);
+    REQUIRE(used != NULL);
+    kc_free(ctx, used);
+    CHECK(atomic_load(&ctx->shelf_bytes) >= large || KC_ASAN);
+    for (size_t i = 0; i < 2; i++)
+        blocks[i] = kc_alloc(ctx, 2 * small, 1); /* of no size that is there */
+    CHECK(atomic_load(&ctx->shelf_bytes) >= large || KC_ASAN);
+    for (size_t i = 0; i < 2; i++)
+        kc_free(ctx, blocks[i]);
+    kc_context_free(ctx);
+}
+
 /* Pages that were offered to the system can be written to and read as any others. */
 static void a_block_from_the_shelf_is_as_good_as_new(void)
 {
@@ -323,6 +347,7 @@ int main(void)
     RUN(a_large_block_serves_the_next_need_of_its_size);
     RUN(the_shelf_has_an_end);
     RUN(the_shelf_makes_no_process_larger_than_it_was);
+    RUN(large_blocks_stay_on_the_shelf_before_small_ones);
     RUN(a_block_from_the_shelf_is_as_good_as_new);
     RUN(nothing_is_kept_of_a_callers_allocator_or_below_a_limit);
     return kc_test_end();

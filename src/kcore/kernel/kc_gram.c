@@ -178,17 +178,33 @@ static kc_status fail_overflow(const kc_call *call, const kc_packed *x, const kc
                    x->name, place / z->n, z->name, place % z->n, type);
 }
 
+static bool is_far(const kc_packed *x, const kc_packed *z)
+{
+    return z->n * kc_dtype_bytes(x->dtype) >= FAR_BYTES / x->n;
+}
+
+static bool is_mirrored(const kc_packed *x, const kc_packed *z, size_t work)
+{
+    return x == z && (!is_far(x, z) || x->is_sparse || work >= MIRROR_WORK);
+}
+
+int64_t kc_gram_values(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z)
+{
+    const int64_t n = (int64_t)x->n;
+
+    return is_mirrored(x, z, entry_work(kernel, x, z)) ? n * (n + 1) / 2 : n * (int64_t)z->n;
+}
+
 kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *x,
                        const kc_packed *z, void *out, size_t ld)
 {
     const size_t work = entry_work(kernel, x, z);
-    const bool is_far = z->n * kc_dtype_bytes(x->dtype) >= FAR_BYTES / x->n;
     gram_job job = {
         .kernel = kernel,
         .x = x,
         .z = z,
-        .is_symmetric = x == z && (!is_far || x->is_sparse || work >= MIRROR_WORK),
-        .is_far = is_far,
+        .is_symmetric = is_mirrored(x, z, work),
+        .is_far = is_far(x, z),
         .out = out,
         .ld = ld,
         .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),

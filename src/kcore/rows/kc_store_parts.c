@@ -116,8 +116,8 @@ static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
                                                                 : status;
 }
 
-/* Half of it is computed, half mirrored.  kc_gram_fill lowers the call's threads where there is
- * little work. */
+/* Half of it is computed, half mirrored, unless values are cheap.  kc_gram_fill lowers the call's
+ * threads where there is little work. */
 static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *points, void *out,
                            size_t ld)
 {
@@ -125,7 +125,7 @@ static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *poin
     kc_status status = kc_gram_fill(call, store->kernel, points, points, out, ld);
 
     call->n_threads = n_threads;
-    store->values_computed += (int64_t)(points->n * (points->n + 1) / 2);
+    store->values_computed += kc_gram_values(store->kernel, points, points);
     return status;
 }
 

@@ -26,7 +26,8 @@
 #define UTMOST_SIZE_F64 ((size_t)2896) /* a matrix of 64 MiB */
 
 /* Crowded by free variables for so many outer steps in a row is crowded, where those are more than
- * this share of the support vectors: others may still go to their bounds. */
+ * this share of the support vectors: others may still go to their bounds.  After the first steps
+ * few points have a say, and only a share of nearly all tells that it will be so. */
 #define CROWDED_STEPS 2
 #define CROWDED_SHARE 0.5
 #define ALL_FREE_SHARE 0.95
