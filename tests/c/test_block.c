@@ -1,9 +1,8 @@
-/* Block steps, of either kind: audited from the definition, compared with pair steps over all
- * points, and equal to the bit whatever the threads and the cache. */
+/* Block steps, and greedy ones beside them: audited from the definition, compared with pair steps
+ * over all points, and equal to the bit whatever the threads and the cache. */
 #include "dual_case.h"
 #include "kc_test.h"
 #include "solver/kc_block.h"
-#include "solver/kc_workset.h"
 
 static kc_context *ctx;
 
@@ -114,89 +113,6 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
     free_sample(&classes);
 }
 
-/* Labels are noise where there are so many features: nearly all points are support vectors. */
-static void greedy_blocks_compute_half_of_the_matrix_where_it_is_kept(void)
-{
-    sample classes = make_sample(1300, 120, false, 1);
-    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_GREEDY};
-    const int64_t n = (int64_t)classes.n;
-    kc_store_counters few = {0}, all = {0}, none = {0};
-    result by_rows = solve_computed(ctx, &classes, &set, &few);
-
-    set.n_cached_rows = classes.n;
-    result by_matrix = solve_computed(ctx, &classes, &set, &all);
-    CHECK(by_rows.solution.stop == KC_STOP_CONVERGED && are_equal(&classes, &by_rows, &by_matrix));
-    CHECK(few.rows_computed + few.rows_hit == by_rows.solution.n_row_visits);
-    CHECK(few.rows_computed > n / 2);
-    CHECK(all.rows_computed == 0 && all.values_computed < few.values_computed);
-    set.method = KC_METHOD_PAIRS;
-    result pairs = solve_computed(ctx, &classes, &set, &none);
-    CHECK_NEAR(by_matrix.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
-    check_equal_bits(
-        ctx, &classes,
-        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_GREEDY});
-    drop(&by_rows);
-    drop(&by_matrix);
-    drop(&pairs);
-    free_sample(&classes);
-}
-
-/* More points than pair steps are taken for, and values that are worth it. */
-static void blocks_that_will_ask_for_nearly_all_rows_go_on_greedily(void)
-{
-    sample classes = make_sample(3100, 120, false, 1);
-    setting set = {.n_threads = 2, .n_cached_rows = 3100, .dtype = KC_F32};
-    const int64_t n = (int64_t)classes.n;
-    kc_store_counters count = {0};
-    result r = solve_computed(ctx, &classes, &set, &count);
-
-    CHECK(r.solution.stop == KC_STOP_CONVERGED && r.solution.violation < 1e-3);
-    CHECK(r.solution.n_outer > 10 && count.rows_computed < n / 5);
-    check_equal_bits(ctx, &classes, (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32});
-    drop(&r);
-    free_sample(&classes);
-}
-
-/* Of a gradient that is the position, where all variables are free or every other one is at a
- * bound. */
-static void the_worst_of_both_sides_are_chosen(void)
-{
-    enum { COUNT = 100, SIZE = 12 };
-    double grad[COUNT], up[COUNT], low[COUNT];
-    kc_call call;
-    kc_workset set;
-
-    CHECK(kc_call_begin(&call, ctx, NULL, "choose", NULL) == KC_OK);
-    CHECK(kc_workset_create(&call, COUNT, 1, 0, &set) == KC_OK);
-    for (size_t step = 1; step <= 2; step++) {
-        for (size_t p = 0; p < COUNT; p++) {
-            grad[p] = (double)p;
-            up[p] = p % step == 0 ? 0 : -HUGE_VAL;
-            low[p] = p % step == 0 ? 0 : HUGE_VAL;
-        }
-        const size_t last = (COUNT - 1) / step * step;
-        kc_front front = {.n = COUNT,
-                          .n_groups = 1,
-                          .grad = grad,
-                          .up = {up},
-                          .low = {low},
-                          .peak = {{.max_up = (double)last, .at = last, .min_low = 0}}};
-        for (int round = 0; round < 20; round++) { /* lists are shorter from round to round */
-            bool is_low[COUNT] = {false}, is_high[COUNT] = {false};
-            kc_workset_choose_worst(&set, &front, SIZE);
-            CHECK(set.n_members >= SIZE - 2 && set.n_members <= SIZE);
-            for (size_t k = 0; k < set.n_members; k++) {
-                is_low[set.members[k]] = set.members[k] < COUNT / 2;
-                is_high[set.members[k]] = set.members[k] >= COUNT / 2;
-            }
-            for (size_t k = 0; k < SIZE / 2 - 1; k++)
-                CHECK(is_low[k * step] && is_high[last - k * step]);
-        }
-        CHECK(set.reach < 0.4);
-    }
-    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
-}
-
 /* So many features keep all points apart that most variables are free; within the tube, some are
  * not needed, which takes more blocks to tell. */
 static void check_crowded(size_t d, double epsilon, int64_t n_blocks)
@@ -224,7 +140,7 @@ static void blocks_that_are_crowded_go_on_by_pairs(void)
     CHECK(kc_block_is_crowded(KC_F32, 3500, 100000) && !kc_block_is_crowded(KC_F32, 2500, 100000));
     CHECK(kc_block_is_crowded(KC_F64, 2200, 100000) && !kc_block_is_crowded(KC_F64, 2000, 100000));
     check_crowded(20, 0.01, 1);
-    check_crowded(10, 0.2, 3);
+    check_crowded(10, 0.3, 3);
 }
 
 /* ---- Other ends ---------------------------------------------------------------------------- */
@@ -408,9 +324,6 @@ int main(void)
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
     RUN(blocks_agree_with_pairs_on_computed_rows);
-    RUN(greedy_blocks_compute_half_of_the_matrix_where_it_is_kept);
-    RUN(blocks_that_will_ask_for_nearly_all_rows_go_on_greedily);
-    RUN(the_worst_of_both_sides_are_chosen);
     RUN(blocks_that_are_crowded_go_on_by_pairs);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(values_of_any_size_are_solved_or_end);

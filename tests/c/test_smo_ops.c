@@ -211,6 +211,36 @@ static void pick_finds_the_largest_gain(void)
         }
 }
 
+/* Who is listed, in order, from a first index that is not 0. */
+static void survey_lists_who_reaches_the_marks(void)
+{
+    enum { FIRST = 32 };
+    static data d;
+    int32_t at[2][MAX_N + KC_SMO_PAD];
+    double value[2][MAX_N + KC_SMO_PAD];
+
+    for (size_t n = 1; n <= MAX_N; n++) {
+        kc_worst_list lists[2] = {{at[0], value[0], 0}, {at[1], value[1], 0}};
+        const double high = n % 5 == 0 ? HUGE_VAL : 0.5;
+        const double deep = n % 7 == 0 ? -HUGE_VAL : -0.25;
+        size_t n_found[2] = {0, 0};
+        make(&d, n, n % 2 ? draw : draw_whole);
+        kc_peak peak = ops->survey(d.grad, d.up, d.low, kc_round_up(n, KC_SMO_PAD), high, deep,
+                                   FIRST, &lists[0], &lists[1]);
+        CHECK(same_peak(peak, plain_peak(&d, d.grad)));
+        for (size_t k = 0; k < n; k++)
+            for (int side = 0; side < 2; side++) {
+                double here = d.grad[k] + (side == 0 ? d.up[k] : d.low[k]);
+                if (side == 0 ? !(here >= high) : !(here <= deep))
+                    continue;
+                size_t place = n_found[side]++;
+                CHECK(place < lists[side].n && at[side][place] == (int32_t)(k + FIRST) &&
+                      value[side][place] == here);
+            }
+        CHECK(lists[0].n == n_found[0] && lists[1].n == n_found[1]);
+    }
+}
+
 static kc_sweep_fn *sweep_of(int type)
 {
     return type == F32 ? ops->sweep_f32 : ops->sweep_f64;
@@ -273,6 +303,7 @@ static void run_all(const kc_smo_ops *table)
     RUN(nothing_to_rise_or_fall_is_infinite);
     RUN(move_shifts_the_gradient_and_finds_its_top);
     RUN(pick_finds_the_largest_gain);
+    RUN(survey_lists_who_reaches_the_marks);
     RUN(sweep_adds_rows_in_order);
     RUN(sweep_does_not_depend_on_how_it_is_cut);
 }

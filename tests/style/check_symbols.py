@@ -43,13 +43,14 @@ DOORS = {
         pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
         pthread_sigmask sigdelset sigfillset
         """,
+    "base/kc_crew.c": "fegetenv fesetenv",
     "base/kc_thread.c": "fegetenv fesetenv",
     # The machine and the environment.
     "base/kc_cgroup.c": "close open open64 read",
     "base/kc_clock.c": "clock_gettime",
     "base/kc_cpu.c": "getenv",
     "base/kc_os_linux.c": """
-        __sched_cpucount clock_gettime madvise sched_getaffinity sysconf
+        __sched_cpucount clock_gettime madvise sched_getaffinity sched_yield sysconf
         pthread_cond_init pthread_cond_timedwait
         pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
         pthread_self pthread_setname_np

@@ -74,6 +74,16 @@ KC_INLINE bool kc_mul_size(size_t a, size_t b, size_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Between two looks at what another thread is to write. */
+KC_INLINE void kc_relax_cpu(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 KC_INLINE size_t kc_dtype_bytes(kc_dtype dtype)
 {
     return dtype == KC_F64 ? 8 : 4;

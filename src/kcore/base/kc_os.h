@@ -20,6 +20,9 @@ void kc_os_offer_pages(void *block, size_t n_bytes);
 /* What debuggers and top show for the calling thread; at most 15 characters. */
 void kc_os_name_thread(const char *name);
 
+/* Lets other threads have the CPU, if any wait for it. */
+void kc_os_yield(void);
+
 /* A condition with a wait of limited time, on a clock deaf to changes of date where there is one.
  * init: 0, or an error number. */
 int kc_os_cond_init(pthread_cond_t *cond);

@@ -57,6 +57,11 @@ void kc_os_name_thread(const char *name)
     (void)pthread_setname_np(pthread_self(), name);
 }
 
+void kc_os_yield(void)
+{
+    (void)sched_yield();
+}
+
 int kc_os_cond_init(pthread_cond_t *cond)
 {
     pthread_condattr_t attr;

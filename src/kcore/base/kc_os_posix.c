@@ -3,6 +3,7 @@
 
 #if !defined(__linux__)
 
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +33,11 @@ void kc_os_name_thread(const char *name)
 #else
     (void)name;
 #endif
+}
+
+void kc_os_yield(void)
+{
+    (void)sched_yield();
 }
 
 int kc_os_cond_init(pthread_cond_t *cond)

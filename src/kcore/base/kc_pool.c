@@ -50,18 +50,9 @@ struct kc_pool {
     pthread_t threads[KC_MAX_THREADS - 1];
 };
 
-KC_INLINE void relax_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static double spin_seconds(kc_pool *pool)
 {
-    return atomic_load_explicit(&pool->may_spin, memory_order_relaxed) ? SPIN_SECONDS : 0;
+    return kc_pool_may_spin(pool) ? SPIN_SECONDS : 0;
 }
 
 /* Joins the round at hand unless it is the one seen last: the number to work under, or 0. */
@@ -89,7 +80,7 @@ static int32_t await_round(kc_pool *pool, unsigned *seen)
             worker = join_round(pool, seen);
             if (worker > 0)
                 return worker;
-            relax_cpu();
+            kc_relax_cpu();
         }
     } while (kc_clock() < until);
 
@@ -208,6 +199,11 @@ kc_pool *kc_pool_borrow(kc_context *ctx, int32_t n_threads)
     return ctx->pool;
 }
 
+bool kc_pool_may_spin(kc_pool *pool)
+{
+    return atomic_load_explicit(&pool->may_spin, memory_order_relaxed);
+}
+
 void kc_pool_return(kc_context *ctx)
 {
     unsigned forks = kc_fork_count();
@@ -255,7 +251,7 @@ bool kc_pool_wait(kc_pool *pool, double seconds)
         for (int i = 0; i < SPIN_STEPS; i++) {
             if (have_all_left(pool))
                 return true;
-            relax_cpu();
+            kc_relax_cpu();
         }
     } while (kc_clock() < until);
 

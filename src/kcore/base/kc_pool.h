@@ -22,6 +22,9 @@ typedef void kc_task_fn(void *data, int32_t worker);
 kc_pool *kc_pool_borrow(kc_context *ctx, int32_t n_threads);
 void kc_pool_return(kc_context *ctx);
 
+/* Whether its threads may wait without sleeping: there is a CPU for each of them. */
+bool kc_pool_may_spin(kc_pool *pool);
+
 void kc_pool_open(kc_pool *pool, int32_t n_threads, kc_task_fn *task, void *data);
 void kc_pool_close(kc_pool *pool);
 

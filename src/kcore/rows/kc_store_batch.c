@@ -182,7 +182,8 @@ static void run_strip(void *data, size_t chunk, int32_t worker)
 static size_t plan_strips(const kc_call *call, batch *b)
 {
     const kc_cols *cols = b->cols;
-    size_t most = b->store->entry_work >= WIDE_WORK ? WIDE_STRIP_COLS : STRIP_COLS;
+    bool is_wide = b->store->entry_work >= WIDE_WORK || b->n_before[b->n] == 0;
+    size_t most = is_wide ? WIDE_STRIP_COLS : STRIP_COLS;
     size_t n = cols->span[cols->n_spans - 1].end - cols->span[0].begin;
     size_t step = kc_store_row_step(b->store);
     size_t value_bytes = b->store->value_bytes;

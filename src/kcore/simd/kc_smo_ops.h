@@ -51,6 +51,13 @@ typedef struct kc_second {
     double min_low;
 } kc_second;
 
+/* Variables of one side, in the order of their indices, and their values. */
+typedef struct kc_worst_list {
+    int32_t *at;
+    double *value;
+    size_t n;
+} kc_worst_list;
+
 /* The loops of a step, for lanes and rows of one type each. */
 typedef struct kc_smo_step_ops {
     kc_peak (*scan)(const void *grad, const void *up, const void *low, size_t n);
@@ -71,6 +78,12 @@ typedef struct kc_smo_step_ops {
                       size_t n, double up_i, double reach, double diag_i);
 } kc_smo_step_ops;
 
+/* scan for lanes of doubles, and who has an up-value of at least `high`, or a low-value of at most
+ * `deep`: added to the lists, which have room for n more, as index + first. */
+typedef kc_peak kc_survey_fn(const double *grad, const double *up, const double *low, size_t n,
+                             double high, double deep, size_t first, kc_worst_list *rising,
+                             kc_worst_list *falling);
+
 /* out = grad - sum over r, in order, of delta[r] * rows[r]; out may be grad. */
 typedef void kc_sweep_fn(const double *grad, double *out, const void *const *rows,
                          const double *delta, size_t n_rows, size_t n);
@@ -78,6 +91,7 @@ typedef void kc_sweep_fn(const double *grad, double *out, const void *const *row
 typedef struct kc_smo_ops {
     kc_smo_step_ops f32, f64; /* rows of this type, lanes of doubles */
     kc_smo_step_ops single;   /* rows and lanes of floats */
+    kc_survey_fn *survey;
     kc_sweep_fn *sweep_f32, *sweep_f64;
 } kc_smo_ops;
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/kc_outlook.h"
 #include "solver/kc_pairs.h"
 #include "solver/kc_subgram.h"
 #include "solver/kc_watch.h"
@@ -26,11 +27,9 @@
 #define UTMOST_SIZE_F64 ((size_t)2896) /* a matrix of 64 MiB */
 
 /* Crowded by free variables for so many outer steps in a row is crowded, where those are more than
- * this share of the support vectors: others may still go to their bounds.  After the first steps
- * few points have a say, and only a share of nearly all tells that it will be so. */
+ * this share of the support vectors: others may still go to their bounds. */
 #define CROWDED_STEPS 2
 #define CROWDED_SHARE 0.5
-#define ALL_FREE_SHARE 0.95
 
 /* After so many outer steps, how many variables will be free is told from how far the last one has
  * come: blocks that are going to be crowded are given up then. */
@@ -47,21 +46,6 @@
 #define LEFT_BY_BLOCK 4.0
 #define INNER_STEPS_PER_MEMBER 100
 
-/* Where so large a share of all points are support vectors or would be, after the first outer
- * steps, most rows will be asked for: half of the matrix takes fewer values.  Not where less
- * than this share of the last set has become support vectors: who violates then need not be one. */
-#define DENSE_SHARE 0.9
-#define DENSE_SET_SHARE 0.85
-#define DENSE_STEPS 2
-
-/* Greedy sets, and the share of the violation they are solved to: larger ones cost more for their
- * matrix than they save in visits of rows, and below half, blocks undo each other's work. */
-#define GREEDY_SIZE ((size_t)256)
-#define GREEDY_SHARE 0.5
-
-/* ... and what values cost, in multiply-adds, for which dense problems are worth them. */
-#define GREEDY_WORK ((size_t)100)
-
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
 #define STALL_STEPS 25
 #define STALL_SHARE 0.95
@@ -76,7 +60,6 @@ typedef struct solver {
     kc_front front;
     kc_workset set;
     kc_subgram sub;
-    bool is_greedy;
     size_t most_size, utmost_size;
     kc_watch watch;
     double inner_tol;       /* of the last block */
@@ -94,6 +77,7 @@ typedef struct solver {
     uint8_t *moved_keep;
 
     int64_t n_outer, n_visits;
+    int64_t first_step; /* what the count of steps began with */
 } solver;
 
 /* ---- Life ---------------------------------------------------------------------------------- */
@@ -170,8 +154,7 @@ static kc_status start(solver *s, const kc_solution *from)
     const kc_dual *dual = s->dual;
     size_t n = dual->n_points;
 
-    s->utmost_size =
-        s->is_greedy ? kc_min(GREEDY_SIZE, n) : find_utmost_size(kc_store_dtype(s->store), n);
+    s->utmost_size = find_utmost_size(kc_store_dtype(s->store), n);
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
     KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, s->utmost_size, &s->sub));
@@ -188,7 +171,7 @@ static kc_status start(solver *s, const kc_solution *from)
     s->most_size = find_most_size(n);
     s->watch = kc_watch_start(dual, s->store);
     s->least_violation = HUGE_VAL;
-    s->pairs.n_steps = from->n_iter;
+    s->pairs.n_steps = s->first_step = from->n_iter;
     s->pairs.objective = kc_dual_objective(dual, s->beta, s->grad);
     return KC_OK;
 }
@@ -342,11 +325,12 @@ static double choose_inner_tol(const solver *s, double violation)
 {
     bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol &&
                    !kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points);
-    double share = s->is_greedy ? GREEDY_SHARE : is_late ? INNER_SHARE_LATE : INNER_SHARE;
 
-    return fmax(INNER_TOL_SHARE * s->dual->tol, share * violation);
+    return fmax(INNER_TOL_SHARE * s->dual->tol,
+                (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
 }
 
+/* The problem of the working set alone. */
 static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool *has_moved)
 {
     kc_stop inner_stop;
@@ -359,8 +343,6 @@ static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool
     KC_TRY(
         kc_pairs_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
     *has_moved = s->pairs.n_steps > before;
-    KC_TRY(apply_block(s));
-    store_block(s);
     return KC_OK;
 }
 
@@ -385,44 +367,41 @@ static bool will_be_crowded(const solver *s)
                                s->dual->n_points);
 }
 
-/* Nearly all points are support vectors, or will be. */
-static bool is_dense(const solver *s)
-{
-    return s->n_outer > 0 && s->n_outer <= DENSE_STEPS &&
-           (double)s->front.n_sv >= DENSE_SET_SHARE * (double)s->sub.n_slots &&
-           (double)(s->front.n_sv + s->set.n_violators) >= DENSE_SHARE * (double)s->dual->n_points;
-}
-
-/* Where values are cheap, or someone has to be asked for them, blocks go on. */
-static bool suits_greedy(const solver *s)
-{
-    return kc_store_work(s->store) >= GREEDY_WORK && !kc_store_is_linear(s->store) &&
-           kc_store_can_part(s->store) && s->dual->n_points == kc_store_points(s->store);
-}
-
-/* A dense problem whose support vectors are free is going to be crowded: greedy blocks would take
- * more steps than pairs then.  Where they pay at all, most of them will do; elsewhere blocks go on,
- * unless all of them are: some may still go to their bounds. */
+/* After some blocks. */
 static kc_block_end judge(const solver *s)
 {
-    size_t n = s->dual->n_points;
-    bool can_be_greedy = suits_greedy(s);
-    double share = can_be_greedy ? CROWDED_SHARE : ALL_FREE_SHARE;
-    bool is_free = (double)s->set.n_free > share * (double)s->front.n_sv;
+    const kc_census now = {.n_blocks = s->n_outer,
+                           .n_steps = s->pairs.n_steps - s->first_step,
+                           .n_slots = s->sub.n_slots,
+                           .n_sv = s->front.n_sv,
+                           .n_free = s->set.n_free,
+                           .n_violators = s->set.n_violators};
 
-    if (s->n_crowded >= CROWDED_STEPS ||
-        (is_dense(s) && is_free && kc_block_is_crowded(s->sub.dtype, n, n)))
-        return KC_BLOCK_WAS_CROWDED;
-    return is_dense(s) && can_be_greedy ? KC_BLOCK_WAS_DENSE : KC_BLOCK_WAS_FINE;
+    return s->n_crowded >= CROWDED_STEPS ? KC_BLOCK_WAS_CROWDED
+                                         : kc_outlook_judge(s->store, s->dual, &now);
+}
+
+/* What the first block would end in, if it were applied. */
+static kc_status foresee(solver *s, kc_block_end *end)
+{
+    const kc_block_view view = {.pairs = &s->pairs,
+                                .position_of = s->sub.position_of,
+                                .old_coefficient = s->old_coefficient,
+                                .is_member = s->set.is_member,
+                                .grad = s->grad,
+                                .up = {s->up[0], s->up[1]},
+                                .low = {s->low[0], s->low[1]}};
+
+    *end = KC_BLOCK_WAS_FINE;
+    if (s->n_outer > 0 || s->front.n_sv > 0)
+        return KC_OK;
+    return kc_outlook_foresee(s->call, s->store, s->dual, &view, s->pairs.n_steps - s->first_step,
+                              end);
 }
 
 /* The next working set; returns how many members its matrix should have room for. */
 static size_t choose_set(solver *s, double violation)
 {
-    if (s->is_greedy) {
-        kc_workset_choose_worst(&s->set, &s->front, s->utmost_size);
-        return s->utmost_size;
-    }
     kc_workset_look(&s->set, &s->front);
     size_t size = choose_size(s, violation);
     kc_workset_choose(&s->set, &s->front, size, s->n_outer == 0);
@@ -434,10 +413,22 @@ static size_t choose_set(solver *s, double violation)
     return kc_max(size, s->set.n_members);
 }
 
-static kc_status step(solver *s, double violation, size_t size, int64_t max_iter, bool *has_moved)
+static kc_status step(solver *s, double violation, size_t size, int64_t max_iter, bool *has_moved,
+                      kc_block_end *end)
 {
+    const double objective = s->pairs.objective;
+
     KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members, size));
     KC_TRY(solve_block(s, violation, max_iter, has_moved));
+    if (end != NULL)
+        KC_TRY(foresee(s, end));
+    if (end != NULL && *end != KC_BLOCK_WAS_FINE) { /* as if it had not been */
+        s->pairs.n_steps = s->first_step;
+        s->pairs.objective = objective;
+        return KC_OK;
+    }
+    KC_TRY(apply_block(s));
+    store_block(s);
     s->n_outer++;
     return KC_OK;
 }
@@ -478,10 +469,12 @@ static kc_status run(solver *s, kc_stop *stop, kc_block_end *end)
         size_t size = choose_set(s, violation);
         if (end != NULL && (*end = judge(s)) != KC_BLOCK_WAS_FINE)
             return KC_OK;
-        kc_status status = step(s, violation, size, max_iter, &has_moved);
+        kc_status status = step(s, violation, size, max_iter, &has_moved, end);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);
+        if (end != NULL && *end != KC_BLOCK_WAS_FINE)
+            return KC_OK;
         if (!has_moved) {
             *stop = KC_STOP_STALLED;
             return KC_OK;
@@ -516,19 +509,4 @@ kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc
     solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
 
     return solve(&s, out, end);
-}
-
-kc_status kc_block_solve_greedily(kc_call *call, kc_store *store, const kc_dual *dual,
-                                  kc_solution *out)
-{
-    solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta, .is_greedy = true};
-
-    if (suits_greedy(&s)) {
-        kc_store_clear(call->ctx, store);
-        kc_status status = kc_store_complete(call, store);
-        if (kc_stop_of(status, &out->stop))
-            return KC_OK;
-        KC_TRY(status);
-    }
-    return solve(&s, out, NULL);
 }

@@ -10,14 +10,14 @@
 #include "solver/kc_dual.h"
 
 /* Whether a working set with rows of dtype has no room for so many free variables: then every block
- * undoes the work of the last, and greedy ones, or steps over all points, cost less. */
+ * undoes the work of the last, and steps over all points cost less. */
 bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points);
 
 /* Why blocks were given up. */
 typedef enum kc_block_end {
     KC_BLOCK_WAS_FINE = 0, /* they were not */
     KC_BLOCK_WAS_CROWDED,  /* there are more free variables than a set has room for, or will be */
-    KC_BLOCK_WAS_DENSE,    /* nearly all rows will be asked for, and their values are expensive */
+    KC_BLOCK_WAS_DENSE,    /* nearly all rows will be asked for, and few steps be made */
 } kc_block_end;
 
 /* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
@@ -25,12 +25,5 @@ typedef enum kc_block_end {
  * better; end NULL: never. */
 kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
                          kc_block_end *end);
-
-/* The same with small sets of the worst violators, free or not, which are solved to half of their
- * violation: what a crowded block would undo of the last one is then never done.  Takes up to half
- * as many steps again as pair steps over all points, but visits rows in batches; where values are
- * expensive, computes the whole matrix first, if the cache has room for it. */
-kc_status kc_block_solve_greedily(kc_call *call, kc_store *store, const kc_dual *dual,
-                                  kc_solution *out);
 
 #endif

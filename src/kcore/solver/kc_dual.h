@@ -33,9 +33,8 @@ typedef enum kc_method {
     KC_METHOD_AUTO = 0, /* by n_points and the cost of a value alone */
     KC_METHOD_PAIRS =
         1, /* pair steps over all points: the whole matrix, or rows through the cache */
-    KC_METHOD_BLOCK = 2, /* pair steps inside working sets, whole rows for moved variables only */
-    KC_METHOD_GREEDY =
-        3, /* the same with small sets of the worst, which are not solved to the end */
+    KC_METHOD_BLOCK = 2,  /* pair steps inside working sets, whole rows for moved variables only */
+    KC_METHOD_GREEDY = 3, /* steps on the worst few at a time, the whole matrix if there is room */
 } kc_method;
 
 /* All arrays are the caller's and are only read. */

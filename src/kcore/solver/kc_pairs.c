@@ -22,11 +22,6 @@
 #define SINGLE_ULPS 64.0
 #define SINGLE_MOST 1e6
 
-static double read_at(kc_dtype dtype, const void *array, size_t p)
-{
-    return dtype == KC_F64 ? ((const double *)array)[p] : (double)((const float *)array)[p];
-}
-
 static void write_at(kc_dtype dtype, void *array, size_t p, double value)
 {
     if (dtype == KC_F64)
@@ -37,13 +32,14 @@ static void write_at(kc_dtype dtype, void *array, size_t p, double value)
 
 static double diag_at(const kc_pairs *pairs, size_t p)
 {
-    return read_at(pairs->dtype, pairs->diag, p);
+    return kc_value_at(pairs->dtype, pairs->diag, p);
 }
 
 /* The low-value at p, rounded as the loops round it. */
 static double low_at(const kc_pairs *pairs, int32_t g, size_t p)
 {
-    double low = read_at(pairs->lanes, pairs->grad, p) + read_at(pairs->lanes, pairs->low[g], p);
+    double low =
+        kc_value_at(pairs->lanes, pairs->grad, p) + kc_value_at(pairs->lanes, pairs->low[g], p);
 
     return pairs->lanes == KC_F64 ? low : (double)(float)low;
 }
@@ -275,7 +271,7 @@ static kc_status try_step(kc_pairs *pairs, int32_t g, size_t *pair, const void *
         double low_j = low_at(pairs, g, j);
         KC_TRY(fetch_rows(pairs, pair, 2, rows));
         double curvature =
-            diag_at(pairs, i) + diag_at(pairs, j) - 2 * read_at(pairs->dtype, rows[0], j);
+            diag_at(pairs, i) + diag_at(pairs, j) - 2 * kc_value_at(pairs->dtype, rows[0], j);
         step s = search_line(pairs, g, i, j, pairs->peak[g].max_up - low_j, curvature);
         *moved = s.beta_i != pairs->beta[g][i] || s.beta_j != pairs->beta[g][j];
         if (*moved) {

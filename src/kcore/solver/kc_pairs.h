@@ -63,6 +63,12 @@ double kc_pairs_violation(const kc_pairs *pairs, int32_t *group);
 kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps,
                        kc_stop *stop);
 
+/* Entry p of an array of lanes or of a row. */
+KC_INLINE double kc_value_at(kc_dtype dtype, const void *array, size_t p)
+{
+    return dtype == KC_F64 ? ((const double *)array)[p] : (double)((const float *)array)[p];
+}
+
 /* What is added to the gradient for a variable that is to rise (fall): simd/kc_smo_ops.h. */
 KC_INLINE double kc_rise(double epsilon, double beta, double hi)
 {

@@ -6,6 +6,7 @@
 
 #include "solver/kc_block.h"
 #include "solver/kc_dual.h"
+#include "solver/kc_greedy.h"
 #include "solver/kc_shrink.h"
 #include "solver/kc_smo.h"
 #include "solver/kc_watch.h"
@@ -63,7 +64,7 @@ static bool suits_greedy(const kc_dual *dual, const kc_store *store)
     return dual->n_points > GREEDY_POINTS && kc_store_can_part(store);
 }
 
-/* Blocks, as long as they have room for the free variables; then greedy ones, or pairs, with the
+/* Blocks, as long as they have room for the free variables; then greedily, or by pairs, with the
  * whole cache. */
 static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *dual,
                                  kc_solution *out)
@@ -74,7 +75,7 @@ static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *
     if (end == KC_BLOCK_WAS_FINE)
         return KC_OK;
     if (end == KC_BLOCK_WAS_DENSE || suits_greedy(dual, store))
-        return kc_block_solve_greedily(call, store, dual, out);
+        return kc_greedy_solve(call, store, dual, out);
     kc_dual rest = *dual;
     rest.method = KC_METHOD_PAIRS;
     kc_store_clear(call->ctx, store);
@@ -96,7 +97,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     if (dual->method == KC_METHOD_PAIRS)
         KC_TRY(solve_by_pairs(call, store, dual, out));
     else if (dual->method == KC_METHOD_GREEDY)
-        KC_TRY(kc_block_solve_greedily(call, store, dual, out));
+        KC_TRY(kc_greedy_solve(call, store, dual, out));
     else if (suits_pairs(dual, store))
         KC_TRY(kc_smo_solve(call, store, dual, out, NULL));
     else

@@ -13,17 +13,10 @@
  * vectors: where most are free, the most violating ones are what is left to do. */
 #define RANDOM_FREE_SHARE 0.3
 
-/* The worst: no variable is on both sides where lists go down to the middle of the violation.  They
- * go as far as brings about half as many again as are wanted; the next ones, where they did not. */
-#define LEAST_REACH 1e-3
-#define MOST_REACH 0.5
-#define REACH_LESS 0.8
-#define REACH_MORE 1.25
-
 kc_status kc_workset_create(kc_call *call, size_t n, int32_t n_groups, uint64_t seed,
                             kc_workset *out)
 {
-    *out = (kc_workset){.rng = kc_rng_seed(seed), .reach = MOST_REACH};
+    *out = (kc_workset){.rng = kc_rng_seed(seed)};
     out->members = kc_call_take(call, n, sizeof *out->members);
     out->is_member = kc_call_take(call, n, sizeof *out->is_member);
     out->free = kc_call_take(call, n, sizeof *out->free);
@@ -241,61 +234,4 @@ void kc_workset_choose(kc_workset *set, const kc_front *front, size_t size, bool
     for (int32_t k = 0; k < n_sides && set->n_members < size; k++)
         add_violators(set, front, order[k], (size - set->n_members) / (size_t)(n_sides - k),
                       is_random);
-}
-
-/* ---- The worst ----------------------------------------------------------------------------- */
-
-/* Who of a group is within reach of its ends. */
-static void list_worst(kc_workset *set, kc_front *front, int32_t g)
-{
-    const kc_peak *peak = &front->peak[g];
-    const double *up = front->up[g];
-    const double *low = front->low[g];
-    int32_t *rising = set->side[2 * g];
-    int32_t *falling = set->side[2 * g + 1];
-    double mid = 0.5 * (peak->max_up + peak->min_low);
-    double length = set->reach * (peak->max_up - peak->min_low);
-    double high = kc_higher(peak->max_up - length, mid);
-    double deep = kc_lower(peak->min_low + length, mid);
-    size_t n_rising = 0;
-    size_t n_falling = 0;
-
-    for (size_t p = 0; p < front->n; p++) {
-        double grad = front->grad[p];
-        rising[n_rising] = (int32_t)p;
-        falling[n_falling] = (int32_t)p;
-        n_rising += grad + up[p] >= high;
-        n_falling += grad + low[p] <= deep;
-    }
-    front->mid[g] = mid;
-    set->n_side[2 * g] = n_rising;
-    set->n_side[2 * g + 1] = n_falling;
-}
-
-static void adapt_reach(kc_workset *set, size_t longest, size_t wanted)
-{
-    if (longest > 2 * wanted)
-        set->reach = kc_higher(REACH_LESS * set->reach, LEAST_REACH);
-    else if (longest < wanted + wanted / 2)
-        set->reach = kc_lower(REACH_MORE * set->reach, MOST_REACH);
-}
-
-void kc_workset_choose_worst(kc_workset *set, kc_front *front, size_t size)
-{
-    size_t n_sides = 2 * (size_t)front->n_groups;
-    size_t wanted = kc_max(size / n_sides, 2) - 1; /* the worst may come on top */
-    size_t longest = 0;
-
-    dismiss(set);
-    for (int32_t g = 0; g < front->n_groups; g++) {
-        add_worst(set, front, g);
-        if (!(front->peak[g].max_up > front->peak[g].min_low))
-            continue;
-        list_worst(set, front, g);
-        for (int32_t s = 2 * g; s < 2 * g + 2; s++) {
-            add_violators(set, front, s, wanted, false);
-            longest = kc_max(longest, set->n_side[s]);
-        }
-    }
-    adapt_reach(set, longest, wanted);
 }

@@ -3,10 +3,7 @@
  * First the most violating pair of every group, so that every block step gains; then the free
  * variables, since a block without them undoes what the last one did; then violators, from both
  * sides alike.  While there are many, violators are drawn at random among all: the most violating
- * ones are near-duplicates of each other, and solving for one satisfies the rest.
- *
- * Or just the worst: where no set has room for the free variables, and all of them are to move a
- * little. */
+ * ones are near-duplicates of each other, and solving for one satisfies the rest. */
 #ifndef KC_WORKSET_H
 #define KC_WORKSET_H
 
@@ -41,7 +38,6 @@ typedef struct kc_workset {
     int32_t *side[4];
     size_t n_side[4];
     double *keys;
-    double reach; /* of the worst: how far down the violation lists go, as a share of it */
 } kc_workset;
 
 /* Memory of the call, for n positions. */
@@ -53,9 +49,5 @@ void kc_workset_look(kc_workset *set, kc_front *front);
 
 /* Up to `size` members, by what look has found; is_first: always draw at random. */
 void kc_workset_choose(kc_workset *set, const kc_front *front, size_t size, bool is_first);
-
-/* At least the most violating pair of every group, at most `size` members: the most violating ones
- * of either side, free or not.  Sets front->mid; needs no look. */
-void kc_workset_choose_worst(kc_workset *set, kc_front *front, size_t size);
 
 #endif

@@ -1,0 +1,201 @@
+/* base/kc_crew.h: every part of every round once, whoever sleeps, comes late or is busy. */
+#include "base/kc_crew.h"
+
+#include <string.h>
+
+#include "tally.h"
+
+enum { N_PARTS = 3 };
+
+typedef struct work {
+    pthread_t caller;
+    atomic_long runs[N_PARTS];
+    atomic_int n_helped, n_wrong;
+    double busy_seconds;                   /* that every part takes */
+    double caller_seconds, helper_seconds; /* that every 100th round takes more */
+} work;
+
+typedef union order {
+    struct {
+        long round;
+        double number;
+    };
+    char words[KC_CREW_BYTES];
+} order;
+
+typedef struct report {
+    long round;
+    int32_t part;
+    double half;
+} report;
+
+static void run_part(void *data, const void *words, int32_t part, void *out)
+{
+    work *w = data;
+    const order *o = words;
+    const bool is_caller = pthread_equal(pthread_self(), w->caller);
+    const double seconds = is_caller ? w->caller_seconds : w->helper_seconds;
+
+    atomic_fetch_add(&w->runs[part], 1);
+    if (w->busy_seconds > 0)
+        for (double until = kc_clock() + w->busy_seconds; kc_clock() < until;)
+            continue;
+    if (!is_caller)
+        atomic_fetch_add(&w->n_helped, 1);
+    if (part == 0 && !is_caller)
+        atomic_fetch_add(&w->n_wrong, 1);
+    if (seconds > 0 && o->round % 100 == 50 && (part == 0) == is_caller)
+        pause_for(seconds);
+    *(report *)out = (report){o->round, part, o->number / 2};
+}
+
+/* Someone else has run a part, or had ten seconds to do so. */
+static bool had_help(const work *w, double start)
+{
+    return atomic_load(&w->n_helped) > 0 || kc_clock() > start + 10;
+}
+
+/* n rounds, and more until there was help, with a muster after every tenth; false where a part was
+ * not run once in each. */
+static bool runs_each_once(kc_call *call, work *w, int n_rounds, double pause)
+{
+    kc_crew crew;
+    bool is_right = true;
+    double start = kc_clock();
+
+    w->caller = pthread_self();
+    kc_crew_hire(&crew, call, N_PARTS, run_part, w);
+    for (long round = 1; round <= n_rounds || (crew.n_parts > 1 && !had_help(w, start)); round++) {
+        order o = {.round = round, .number = 2.0 * (double)round + 1};
+        kc_crew_run(&crew, &o);
+        for (int32_t part = 0; part < crew.n_parts; part++) {
+            const report *r = kc_crew_report(&crew, part);
+            is_right &= r->round == round && r->part == part && r->half == (double)round + 0.5 &&
+                        atomic_load(&w->runs[part]) == round;
+        }
+        if (round % 10 == 0) {
+            if (pause > 0 && round % 100 == 0)
+                pause_for(pause); /* those who wait fall asleep */
+            kc_crew_muster(&crew);
+        }
+    }
+    kc_crew_dismiss(&crew);
+    return is_right && atomic_load(&w->n_wrong) == 0;
+}
+
+/* As many CPUs as the pool is to believe in. */
+static kc_context *make_crew_context(void)
+{
+    kc_context *ctx = make_context(N_PARTS, NULL);
+
+    ctx->n_cpus = N_PARTS;
+    return ctx;
+}
+
+static void check_rounds(work *w, int n_rounds, double pause)
+{
+    kc_context *ctx = make_crew_context();
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
+    CHECK(runs_each_once(&call, w, n_rounds, pause));
+    CHECK(atomic_load(&w->n_helped) > 0);
+    CHECK(atomic_load(&ctx->pool_holder) == 0);
+    CHECK(kc_parallel_for(&call, 0, NULL, NULL) == KC_OK);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    kc_context_free(ctx);
+}
+
+static void every_part_runs_once_in_every_round(void)
+{
+    work w = {0};
+
+    check_rounds(&w, 50000, 0);
+}
+
+static void who_falls_asleep_is_called_back(void)
+{
+    work w = {.busy_seconds = 5e-6};
+
+    check_rounds(&w, 3000, 0.002);
+}
+
+/* A thread that answers and leaves before the caller looks has answered. */
+static void a_caller_that_takes_long_loses_no_answer(void)
+{
+    work w = {.busy_seconds = 5e-6, .caller_seconds = 0.001};
+
+    check_rounds(&w, 5000, 0);
+}
+
+static void a_thread_that_takes_long_is_waited_for(void)
+{
+    work w = {.busy_seconds = 5e-6, .helper_seconds = 0.002};
+
+    check_rounds(&w, 5000, 0);
+}
+
+static void where_the_pool_is_busy_the_caller_is_alone(void)
+{
+    kc_context *ctx = make_crew_context();
+    held_call *held = start_held_call(ctx);
+    work w = {0};
+    kc_call call;
+    kc_crew crew;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
+    kc_crew_hire(&crew, &call, N_PARTS, run_part, &w);
+    CHECK(crew.n_parts == 1);
+    kc_crew_dismiss(&crew);
+    CHECK(runs_each_once(&call, &w, 100, 0));
+    CHECK(atomic_load(&w.n_helped) == 0 && atomic_load(&w.runs[1]) == 0);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    end_held_call(held);
+    kc_context_free(ctx);
+}
+
+static void without_a_cpu_for_each_the_caller_is_alone(void)
+{
+    kc_context *ctx = make_context(N_PARTS, NULL);
+    kc_call call;
+    kc_crew crew;
+    work w = {0};
+
+    ctx->n_cpus = N_PARTS - 1;
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
+    kc_crew_hire(&crew, &call, N_PARTS, run_part, &w);
+    CHECK(crew.n_parts == 1);
+    kc_crew_dismiss(&crew);
+    CHECK(atomic_load(&ctx->pool_holder) == 0);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    kc_context_free(ctx);
+}
+
+static void a_crew_is_never_larger_than_asked_for(void)
+{
+    kc_context *ctx = make_crew_context();
+    kc_call call;
+    kc_crew crew;
+    work w = {0};
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
+    for (int32_t n = 1; n <= 8; n++) {
+        kc_crew_hire(&crew, &call, n, run_part, &w);
+        CHECK(crew.n_parts == (n < N_PARTS ? n : N_PARTS));
+        kc_crew_dismiss(&crew);
+    }
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    kc_context_free(ctx);
+}
+
+int main(void)
+{
+    RUN(every_part_runs_once_in_every_round);
+    RUN(who_falls_asleep_is_called_back);
+    RUN(a_caller_that_takes_long_loses_no_answer);
+    RUN(a_thread_that_takes_long_is_waited_for);
+    RUN(where_the_pool_is_busy_the_caller_is_alone);
+    RUN(without_a_cpu_for_each_the_caller_is_alone);
+    RUN(a_crew_is_never_larger_than_asked_for);
+    return kc_test_end();
+}

@@ -1,0 +1,152 @@
+/* Steps on the worst few: the same bits however a pass is cut and wherever rows come from, and who
+ * is sent there.  test_block.c audits what they find. */
+#include "dual_case.h"
+#include "kc_test.h"
+
+static kc_context *ctx;
+
+/* As test_block.c has it for caches that are too small: here the matrix is kept, and passes are
+ * shared by a crew, as many as there are CPUs for. */
+static void bits_do_not_depend_on_the_crew(void)
+{
+    sample classes = make_sample(9000, 12, false, 1);
+    sample values = make_sample(4500, 6, true, 1);
+    setting set = {.n_threads = 1, .dtype = KC_F32, .method = KC_METHOD_GREEDY};
+    kc_store_counters count = {0};
+
+    for (int is_regression = 0; is_regression < 2; is_regression++) {
+        const sample *s = is_regression ? &values : &classes;
+        set.n_cached_rows = s->n;
+        set.epsilon = is_regression ? 0.1 : 0;
+        set.n_threads = 1;
+        result alone = solve_computed(ctx, s, &set, &count);
+        CHECK(alone.solution.stop == KC_STOP_CONVERGED && alone.solution.violation < 1e-3);
+        CHECK(count.rows_computed == 0); /* all in the matrix */
+        for (int32_t n_threads = 2; n_threads <= 5; n_threads++) {
+            set.n_threads = n_threads;
+            result together = solve_computed(ctx, s, &set, &count);
+            CHECK(are_equal(s, &alone, &together));
+            drop(&together);
+        }
+        drop(&alone);
+    }
+    free_sample(&classes);
+    free_sample(&values);
+}
+
+/* Labels are noise where there are so many features: nearly all points are support vectors. */
+static void half_of_the_matrix_is_computed_where_it_is_kept(void)
+{
+    sample classes = make_sample(1300, 120, false, 1);
+    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_GREEDY};
+    const int64_t n = (int64_t)classes.n;
+    kc_store_counters few = {0}, all = {0}, none = {0};
+    result by_rows = solve_computed(ctx, &classes, &set, &few);
+
+    set.n_cached_rows = classes.n;
+    result by_matrix = solve_computed(ctx, &classes, &set, &all);
+    CHECK(by_rows.solution.stop == KC_STOP_CONVERGED && are_equal(&classes, &by_rows, &by_matrix));
+    CHECK(few.rows_computed + few.rows_hit == by_rows.solution.n_row_visits);
+    CHECK(few.rows_computed > n / 2);
+    CHECK(all.rows_computed == 0 && all.values_computed < few.values_computed);
+    set.method = KC_METHOD_PAIRS;
+    result pairs = solve_computed(ctx, &classes, &set, &none);
+    CHECK_NEAR(by_matrix.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
+    check_equal_bits(
+        ctx, &classes,
+        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_GREEDY});
+    drop(&by_rows);
+    drop(&by_matrix);
+    drop(&pairs);
+    free_sample(&classes);
+}
+
+/* More points than pair steps are taken for, and values that are worth it. */
+static void blocks_that_will_ask_for_nearly_all_rows_go_on_greedily(void)
+{
+    sample classes = make_sample(3100, 120, false, 1);
+    setting set = {.n_threads = 2, .n_cached_rows = 3100, .dtype = KC_F32};
+    const int64_t n = (int64_t)classes.n;
+    kc_store_counters count = {0};
+    result r = solve_computed(ctx, &classes, &set, &count);
+
+    CHECK(r.solution.stop == KC_STOP_CONVERGED && r.solution.violation < 1e-3);
+    CHECK(r.solution.n_outer > 10 && count.rows_computed > 0 && count.rows_computed < n / 5);
+    check_equal_bits(ctx, &classes, (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32});
+    drop(&r);
+    free_sample(&classes);
+}
+
+/* Larger: the first block is not even applied. */
+static void a_sample_tells_that_nearly_all_rows_will_be_asked_for(void)
+{
+    sample classes = make_sample(4200, 120, false, 1);
+    setting set = {.n_threads = 2, .n_cached_rows = 4200, .dtype = KC_F32};
+    kc_store_counters count = {0};
+    result foreseen = solve_computed(ctx, &classes, &set, &count);
+
+    CHECK(foreseen.solution.stop == KC_STOP_CONVERGED && foreseen.solution.violation < 1e-3);
+    CHECK(count.rows_computed == 0);
+    set.method = KC_METHOD_GREEDY;
+    result greedy = solve_computed(ctx, &classes, &set, &count);
+    CHECK(are_equal(&classes, &foreseen, &greedy)); /* from the start, as if no block had been */
+    CHECK(foreseen.solution.n_iter == greedy.solution.n_iter);
+    drop(&foreseen);
+    drop(&greedy);
+    free_sample(&classes);
+}
+
+/* Few features: few are support vectors, and blocks do what they are for. */
+static void where_few_rows_will_be_asked_for_blocks_go_on(void)
+{
+    sample classes = make_sample(4200, 2, false, 10);
+    setting set = {.n_threads = 2, .n_cached_rows = 4200, .dtype = KC_F32};
+    kc_store_counters count = {0};
+    result r = solve_computed(ctx, &classes, &set, &count);
+
+    CHECK(r.solution.stop == KC_STOP_CONVERGED && r.solution.violation < 1e-3);
+    CHECK(r.solution.n_outer > 0 && r.solution.n_outer < 100);
+    CHECK(count.rows_computed > 0);
+    drop(&r);
+    free_sample(&classes);
+}
+
+static int stop_once_begun(void *data, const kc_progress *progress)
+{
+    *(bool *)data |= progress->n_iter > 0;
+    return *(bool *)data ? KC_CANCEL : KC_GO_ON;
+}
+
+static void a_stopped_round_leaves_the_solution_before_it(void)
+{
+    sample classes = make_sample(6000, 12, false, 1000);
+    bool has_begun = false;
+    setting set = {.n_threads = 2,
+                   .n_cached_rows = classes.n,
+                   .dtype = KC_F64,
+                   .method = KC_METHOD_GREEDY,
+                   .on_progress = stop_once_begun,
+                   .progress_data = &has_begun};
+    kc_store_counters count = {0};
+    result r = solve_computed(ctx, &classes, &set, &count);
+
+    CHECK(has_begun && r.status == KC_OK && r.solution.stop == KC_STOP_CALLER);
+    CHECK(r.solution.n_iter > 0 && r.solution.violation > 0);
+    CHECK(isfinite(r.solution.dual) && r.solution.gap > 0);
+    drop(&r);
+    free_sample(&classes);
+}
+
+int main(void)
+{
+    if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
+        return 1;
+    RUN(bits_do_not_depend_on_the_crew);
+    RUN(half_of_the_matrix_is_computed_where_it_is_kept);
+    RUN(blocks_that_will_ask_for_nearly_all_rows_go_on_greedily);
+    RUN(a_sample_tells_that_nearly_all_rows_will_be_asked_for);
+    RUN(where_few_rows_will_be_asked_for_blocks_go_on);
+    RUN(a_stopped_round_leaves_the_solution_before_it);
+    kc_context_free(ctx);
+    return kc_test_end();
+}
