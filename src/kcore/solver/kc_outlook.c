@@ -14,11 +14,14 @@
 
 /* Dense problems go on greedily (solver/kc_greedy.h), which reads the whole matrix, where values
  * cost so much, in multiply-adds; and where they cost less, but the first blocks took few steps per
- * member: the greedy visit rows with every step, blocks only when they are done.  Where all support
- * vectors are free, what takes the place of blocks is pair steps, and rows far away decide. */
+ * member: the greedy visit rows with every step, blocks only when they are done.  These would not
+ * need a matrix, so that it must not be larger than memory that is kept from call to call: fresh
+ * memory takes longer than is saved.  Where all support vectors are free, what takes the place of
+ * blocks is pair steps, with a matrix as well, and rows far away decide. */
 #define GREEDY_WORK ((size_t)100)
 #define GREEDY_LEAST_WORK ((size_t)40)
 #define GREEDY_STEPS_PER_MEMBER 0.6
+#define GREEDY_CHEAP_BYTES ((size_t)512 << 20)
 #define GREEDY_FAR_POINTS ((size_t)8192)
 
 /* From so many points on, a sample of them is looked at. */
@@ -51,11 +54,14 @@ static bool suits_greedy(const kc_store *store, const kc_dual *dual, const kc_ce
     size_t work = kc_store_work(store);
     double n_members = (double)(c->n_blocks * (int64_t)c->n_slots);
     bool takes_few = (double)c->n_steps <= GREEDY_STEPS_PER_MEMBER * n_members;
+    bool is_small = dual->n_points * kc_store_row_bytes(store) <= GREEDY_CHEAP_BYTES;
 
     if (!can_be_greedy(store, dual))
         return false;
-    return work >= GREEDY_WORK ||
-           (is_free ? dual->n_points >= GREEDY_FAR_POINTS : work >= GREEDY_LEAST_WORK && takes_few);
+    if (work >= GREEDY_WORK)
+        return true;
+    return is_free ? dual->n_points >= GREEDY_FAR_POINTS
+                   : work >= GREEDY_LEAST_WORK && takes_few && is_small;
 }
 
 kc_block_end kc_outlook_judge(const kc_store *store, const kc_dual *dual, const kc_census *census)
