@@ -111,6 +111,27 @@ static void where_few_rows_will_be_asked_for_blocks_go_on(void)
     free_sample(&classes);
 }
 
+/* With hard margins all variables are stretched at once, now and then: what violates is then not
+ * what it was. */
+static void hard_margins_are_reached(void)
+{
+    for (size_t n = 20; n <= 400; n += 20) {
+        sample classes = make_sample(n, 8, false, HUGE_VAL);
+        setting set = {
+            .n_threads = 1, .n_cached_rows = n, .dtype = KC_F64, .method = KC_METHOD_GREEDY};
+        kc_store_counters count = {0};
+        result greedy = solve_computed(ctx, &classes, &set, &count);
+        CHECK(greedy.status == KC_OK && greedy.solution.stop == KC_STOP_CONVERGED);
+        set.method = KC_METHOD_PAIRS;
+        result pairs = solve_computed(ctx, &classes, &set, &count);
+        CHECK(pairs.solution.stop == KC_STOP_CONVERGED);
+        CHECK_NEAR(greedy.solution.dual, pairs.solution.dual, 1e-3 * pairs.solution.dual);
+        drop(&greedy);
+        drop(&pairs);
+        free_sample(&classes);
+    }
+}
+
 static int stop_once_begun(void *data, const kc_progress *progress)
 {
     *(bool *)data |= progress->n_iter > 0;
@@ -146,6 +167,7 @@ int main(void)
     RUN(blocks_that_will_ask_for_nearly_all_rows_go_on_greedily);
     RUN(a_sample_tells_that_nearly_all_rows_will_be_asked_for);
     RUN(where_few_rows_will_be_asked_for_blocks_go_on);
+    RUN(hard_margins_are_reached);
     RUN(a_stopped_round_leaves_the_solution_before_it);
     kc_context_free(ctx);
     return kc_test_end();

@@ -263,11 +263,6 @@ static void load_block(solver *s)
     kc_pairs_start(pairs, grad);
 }
 
-static double inner_coefficient(const kc_pairs *pairs, size_t k)
-{
-    return pairs->n_groups == 2 ? pairs->beta[0][k] + pairs->beta[1][k] : pairs->beta[0][k];
-}
-
 /* A row is wanted again while its variable is free: it will move again. */
 static kc_keep find_keep(const kc_pairs *pairs, size_t k)
 {
@@ -284,7 +279,7 @@ static kc_status apply_block(solver *s)
     kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta, .keep = s->moved_keep};
 
     for (size_t k = 0; k < pairs->n; k++) {
-        double delta = inner_coefficient(pairs, k) - s->old_coefficient[k];
+        double delta = kc_pairs_coefficient(pairs, k) - s->old_coefficient[k];
         if (delta == 0)
             continue;
         s->moved_points[moved.n] =

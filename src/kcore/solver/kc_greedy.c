@@ -52,9 +52,9 @@ typedef struct solver {
     kc_watch watch;
     int64_t n_steps, n_rounds, n_visits;
     double objective;
-    int64_t next_poll; /* round */
-    int64_t next_look; /* visit */
-    int64_t fresh_at;  /* visit at which the gradient was computed from the rows */
+    int64_t next_poll;               /* round */
+    int64_t next_look, next_stretch; /* visit */
+    int64_t fresh_at;                /* visit at which the gradient was computed from the rows */
 } solver;
 
 /* ---- Life ---------------------------------------------------------------------------------- */
@@ -100,7 +100,6 @@ static kc_status start(solver *s, const kc_solution *from)
     s->watch = kc_watch_start(dual, s->store);
     s->n_steps = from->n_iter;
     s->objective = kc_dual_objective(dual, s->beta, s->scout.grad);
-    s->next_look = s->next_poll = 0;
     return KC_OK;
 }
 
@@ -311,14 +310,21 @@ static bool is_useless(solver *s, double violation, kc_stop *stop)
     if (s->n_visits < s->next_look)
         return false;
     s->next_look = s->n_visits + (int64_t)s->dual->n_points;
-    if (kc_watch_look(&s->watch, s->beta, s->scout.grad, violation, stop))
-        return true;
-    if (kc_watch_stretch(&s->watch, s->beta, s->scout.grad)) {
-        for (size_t p = 0; p < s->dual->n_points; p++)
-            refresh(s, p);
-        kc_scout_run(&s->scout, 0);
-    }
-    return false;
+    return kc_watch_look(&s->watch, s->beta, s->scout.grad, violation, stop);
+}
+
+/* As often: whether all variables have been stretched, so that the violation is another one now. */
+static bool has_stretched(solver *s)
+{
+    if (s->n_visits < s->next_stretch)
+        return false;
+    s->next_stretch = s->n_visits + (int64_t)s->dual->n_points;
+    if (!kc_watch_stretch(&s->watch, s->beta, s->scout.grad))
+        return false;
+    for (size_t p = 0; p < s->dual->n_points; p++)
+        refresh(s, p);
+    kc_scout_run(&s->scout, 0);
+    return true;
 }
 
 /* Rounds until there is an end to them, of whatever kind. */
@@ -331,6 +337,8 @@ static kc_status run_rounds(solver *s, int64_t max_iter, kc_stop *stop)
         if (is_over(s, violation, max_iter, stop) || is_stopped(s, violation, stop) ||
             is_useless(s, violation, stop))
             return KC_OK;
+        if (has_stretched(s))
+            continue;
         kc_status status = run_round(s, violation, max_iter, &has_moved);
         if (kc_stop_of(status, stop))
             return KC_OK;

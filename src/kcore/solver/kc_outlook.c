@@ -79,11 +79,6 @@ kc_block_end kc_outlook_judge(const kc_store *store, const kc_dual *dual, const 
 
 /* ---- Foresight ----------------------------------------------------------------------------- */
 
-static double coefficient(const kc_pairs *pairs, size_t k)
-{
-    return pairs->n_groups == 2 ? pairs->beta[0][k] + pairs->beta[1][k] : pairs->beta[0][k];
-}
-
 /* Support vectors and free variables among the members, and the mean value of the latter, group by
  * group. */
 static void count_members(const kc_pairs *pairs, kc_census *c, double *mid)
@@ -102,7 +97,7 @@ static void count_members(const kc_pairs *pairs, kc_census *c, double *mid)
         c->n_free += n_free;
     }
     for (size_t k = 0; k < pairs->n; k++)
-        c->n_sv += coefficient(pairs, k) != 0;
+        c->n_sv += kc_pairs_coefficient(pairs, k) != 0;
 }
 
 static bool is_violator(const kc_block_view *view, size_t p, double grad, const double *mid)
@@ -151,7 +146,7 @@ static kc_status count_violators(kc_call *call, kc_store *store, const kc_dual *
         const size_t p = sampled(dual, i);
         double grad = view->grad[p];
         for (size_t k = 0; k < n; k++)
-            grad -= (coefficient(view->pairs, k) - view->old_coefficient[k]) *
+            grad -= (kc_pairs_coefficient(view->pairs, k) - view->old_coefficient[k]) *
                     kc_value_at(kc_store_dtype(store), values, i * n + k);
         n_found += !view->is_member[p] && is_violator(view, p, grad, mid);
     }

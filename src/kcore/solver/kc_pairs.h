@@ -69,6 +69,12 @@ KC_INLINE double kc_value_at(kc_dtype dtype, const void *array, size_t p)
     return dtype == KC_F64 ? ((const double *)array)[p] : (double)((const float *)array)[p];
 }
 
+/* b_p: the sum of the variables at a position. */
+KC_INLINE double kc_pairs_coefficient(const kc_pairs *pairs, size_t p)
+{
+    return pairs->n_groups == 2 ? pairs->beta[0][p] + pairs->beta[1][p] : pairs->beta[0][p];
+}
+
 /* What is added to the gradient for a variable that is to rise (fall): simd/kc_smo_ops.h. */
 KC_INLINE double kc_rise(double epsilon, double beta, double hi)
 {

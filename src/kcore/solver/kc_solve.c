@@ -1,7 +1,7 @@
 /* Solves the one problem by the method that suits its size.
  *
- * The choice depends on the number of points and on what a value costs alone, so that results do
- * not depend on the cache or on the machine. */
+ * The choice depends on the number of points, on what a value costs, and on how the first blocks
+ * turn out, so that results do not depend on the cache or on the machine. */
 #include <string.h>
 
 #include "solver/kc_block.h"
