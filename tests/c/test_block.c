@@ -240,7 +240,7 @@ static void a_stopped_block_leaves_the_solution_before_it(void)
 
 static int finish_now(void *data, const kc_progress *progress)
 {
-    if (isnan(progress->objective)) /* no step yet */
+    if (progress->n_iter == 0) /* no step yet */
         return KC_GO_ON;
     *(double *)data = progress->objective;
     return KC_FINISH;
