@@ -96,6 +96,26 @@ static void a_sample_tells_that_nearly_all_rows_will_be_asked_for(void)
     free_sample(&classes);
 }
 
+/* More free variables than blocks have room for: rows that are far away are visited in batches, by
+ * all threads; near ones by pair steps. */
+static void crowded_blocks_of_many_points_go_on_greedily(void)
+{
+    for (int is_large = 0; is_large < 2; is_large++) {
+        sample values = make_sample(is_large ? 4200 : 3600, 20, true, 10);
+        setting set = {.n_threads = 2, .n_cached_rows = values.n, .dtype = KC_F32, .epsilon = 0.01};
+        kc_store_counters count = {0};
+        result mixed = solve_computed(ctx, &values, &set, &count);
+        CHECK(mixed.solution.stop == KC_STOP_CONVERGED && mixed.solution.violation < 1e-3);
+        CHECK((mixed.solution.n_outer > 100) == is_large);
+        set.method = KC_METHOD_PAIRS;
+        result pairs = solve_computed(ctx, &values, &set, &count);
+        CHECK_NEAR(mixed.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
+        drop(&mixed);
+        drop(&pairs);
+        free_sample(&values);
+    }
+}
+
 /* Few features: few are support vectors, and blocks do what they are for. */
 static void where_few_rows_will_be_asked_for_blocks_go_on(void)
 {
@@ -166,6 +186,7 @@ int main(void)
     RUN(half_of_the_matrix_is_computed_where_it_is_kept);
     RUN(blocks_that_will_ask_for_nearly_all_rows_go_on_greedily);
     RUN(a_sample_tells_that_nearly_all_rows_will_be_asked_for);
+    RUN(crowded_blocks_of_many_points_go_on_greedily);
     RUN(where_few_rows_will_be_asked_for_blocks_go_on);
     RUN(hard_margins_are_reached);
     RUN(a_stopped_round_leaves_the_solution_before_it);

@@ -211,33 +211,35 @@ static void pick_finds_the_largest_gain(void)
         }
 }
 
-/* Who is listed, in order, from a first index that is not 0. */
-static void survey_lists_who_reaches_the_marks(void)
+/* Of every KC_SMO_WAYS-th variable, from a first one that need not be 0 on; of equal ones the
+ * first.
+ */
+static void survey_finds_the_worst_of_every_class(void)
 {
-    enum { FIRST = 32 };
     static data d;
-    int32_t at[2][MAX_N + KC_SMO_PAD];
-    double value[2][MAX_N + KC_SMO_PAD];
 
     for (size_t n = 1; n <= MAX_N; n++) {
-        kc_worst_list lists[2] = {{at[0], value[0], 0}, {at[1], value[1], 0}};
-        const double high = n % 5 == 0 ? HUGE_VAL : 0.5;
-        const double deep = n % 7 == 0 ? -HUGE_VAL : -0.25;
-        size_t n_found[2] = {0, 0};
+        const size_t end = kc_round_up(n, KC_SMO_PAD);
+        const size_t begin = n % 3 == 0 ? 0 : end / 2 / KC_SMO_WAYS * KC_SMO_WAYS;
+        kc_survey v;
         make(&d, n, n % 2 ? draw : draw_whole);
-        kc_peak peak = ops->survey(d.grad, d.up, d.low, kc_round_up(n, KC_SMO_PAD), high, deep,
-                                   FIRST, &lists[0], &lists[1]);
-        CHECK(same_peak(peak, plain_peak(&d, d.grad)));
-        for (size_t k = 0; k < n; k++)
-            for (int side = 0; side < 2; side++) {
-                double here = d.grad[k] + (side == 0 ? d.up[k] : d.low[k]);
-                if (side == 0 ? !(here >= high) : !(here <= deep))
-                    continue;
-                size_t place = n_found[side]++;
-                CHECK(place < lists[side].n && at[side][place] == (int32_t)(k + FIRST) &&
-                      value[side][place] == here);
+        ops->survey(d.grad, d.up, d.low, begin, end, &v);
+        for (size_t way = 0; way < KC_SMO_WAYS; way++) {
+            double max_up = -HUGE_VAL, min_low = HUGE_VAL;
+            size_t rises = 0, falls = 0;
+            for (size_t k = begin + way; k < n; k += KC_SMO_WAYS) {
+                if (d.grad[k] + d.up[k] > max_up) {
+                    max_up = d.grad[k] + d.up[k];
+                    rises = k;
+                }
+                if (d.grad[k] + d.low[k] < min_low) {
+                    min_low = d.grad[k] + d.low[k];
+                    falls = k;
+                }
             }
-        CHECK(lists[0].n == n_found[0] && lists[1].n == n_found[1]);
+            CHECK(v.max_up[way] == max_up && v.max_up_at[way] == (double)rises);
+            CHECK(v.min_low[way] == min_low && v.min_low_at[way] == (double)falls);
+        }
     }
 }
 
@@ -303,7 +305,7 @@ static void run_all(const kc_smo_ops *table)
     RUN(nothing_to_rise_or_fall_is_infinite);
     RUN(move_shifts_the_gradient_and_finds_its_top);
     RUN(pick_finds_the_largest_gain);
-    RUN(survey_lists_who_reaches_the_marks);
+    RUN(survey_finds_the_worst_of_every_class);
     RUN(sweep_adds_rows_in_order);
     RUN(sweep_does_not_depend_on_how_it_is_cut);
 }

@@ -7,6 +7,7 @@
 #include "simd/kc_smo_ops.h"
 
 #define KC_COMPARE(a, b, how) KC_MM(movemask)(KC_MM(cmp)(a, b, how))
+#define KC_BLEND(a, b, how, x, y) KC_MM(blendv)(y, x, KC_MM(cmp)(a, b, how))
 
 #define KC_LANE f64
 #define KC_MM(name) _mm256_##name##_pd

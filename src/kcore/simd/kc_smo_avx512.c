@@ -11,6 +11,7 @@
 #define KC_LANE f64
 #define KC_MM(name) _mm512_##name##_pd
 #define KC_COMPARE(a, b, how) _mm512_cmp_pd_mask(a, b, how)
+#define KC_BLEND(a, b, how, x, y) _mm512_mask_blend_pd(KC_COMPARE(a, b, how), y, x)
 typedef __m512d vec;
 typedef double lane;
 enum { KC_V = 8 };
@@ -18,10 +19,12 @@ enum { KC_V = 8 };
 #undef KC_LANE
 #undef KC_MM
 #undef KC_COMPARE
+#undef KC_BLEND
 
 #define KC_LANE f32
 #define KC_MM(name) _mm512_##name##_ps
 #define KC_COMPARE(a, b, how) _mm512_cmp_ps_mask(a, b, how)
+#define KC_BLEND(a, b, how, x, y) _mm512_mask_blend_ps(KC_COMPARE(a, b, how), y, x)
 typedef __m512 vec;
 typedef float lane;
 enum { KC_V = 16 };
@@ -29,6 +32,7 @@ enum { KC_V = 16 };
 #undef KC_LANE
 #undef KC_MM
 #undef KC_COMPARE
+#undef KC_BLEND
 
 /* A bit for each of the first n lanes. */
 KC_INLINE unsigned first_lanes(size_t n)

@@ -21,7 +21,7 @@
 #define vec_min KC_LANED(vec_min)
 #define vec_fnma KC_LANED(vec_fnma)
 #define vec_any_above KC_LANED(vec_any_above)
-#define vec_bits_from KC_LANED(vec_bits_from)
+#define vec_where_above KC_LANED(vec_where_above)
 #define vec_first_equal KC_LANED(vec_first_equal)
 #define vec_highest KC_LANED(vec_highest)
 #define vec_lowest KC_LANED(vec_lowest)

@@ -51,12 +51,14 @@ typedef struct kc_second {
     double min_low;
 } kc_second;
 
-/* Variables of one side, in the order of their indices, and their values. */
-typedef struct kc_worst_list {
-    int32_t *at;
-    double *value;
-    size_t n;
-} kc_worst_list;
+/* The most violating of every KC_SMO_WAYS-th variable, counted from each of the first; of equal
+ * ones the first.  Indices are whole numbers; 0 where there is none. */
+#define KC_SMO_WAYS 16
+
+typedef struct kc_survey {
+    _Alignas(KC_ALIGN) double max_up[KC_SMO_WAYS], min_low[KC_SMO_WAYS]; /* as in kc_peak */
+    double max_up_at[KC_SMO_WAYS], min_low_at[KC_SMO_WAYS];
+} kc_survey;
 
 /* The loops of a step, for lanes and rows of one type each. */
 typedef struct kc_smo_step_ops {
@@ -78,11 +80,9 @@ typedef struct kc_smo_step_ops {
                       size_t n, double up_i, double reach, double diag_i);
 } kc_smo_step_ops;
 
-/* scan for lanes of doubles, and who has an up-value of at least `high`, or a low-value of at most
- * `deep`: added to the lists, which have room for n more, as index + first. */
-typedef kc_peak kc_survey_fn(const double *grad, const double *up, const double *low, size_t n,
-                             double high, double deep, size_t first, kc_worst_list *rising,
-                             kc_worst_list *falling);
+/* Of variables begin .. end - 1, lanes of doubles; begin is a multiple of KC_SMO_WAYS. */
+typedef void kc_survey_fn(const double *grad, const double *up, const double *low, size_t begin,
+                          size_t end, kc_survey *out);
 
 /* out = grad - sum over r, in order, of delta[r] * rows[r]; out may be grad. */
 typedef void kc_sweep_fn(const double *grad, double *out, const void *const *rows,

@@ -27,9 +27,11 @@
 #define UTMOST_SIZE_F64 ((size_t)2896) /* a matrix of 64 MiB */
 
 /* Crowded by free variables for so many outer steps in a row is crowded, where those are more than
- * this share of the support vectors: others may still go to their bounds. */
+ * this share of the support vectors: others may still go to their bounds.  Where no set can hold
+ * them, and violators are this few of them, it is as well: those that remain will be free. */
 #define CROWDED_STEPS 2
 #define CROWDED_SHARE 0.5
+#define CROWDED_LATE 0.1
 
 /* After so many outer steps, how many variables will be free is told from how far the last one has
  * come: blocks that are going to be crowded are given up then. */
@@ -343,8 +345,12 @@ static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool
 
 static bool is_crowded(const solver *s)
 {
+    const double n_free = (double)s->set.n_free;
+
+    if (s->set.n_free > s->utmost_size && (double)s->set.n_violators < CROWDED_LATE * n_free)
+        return true;
     return kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points) &&
-           (double)s->set.n_free > CROWDED_SHARE * (double)s->front.n_sv;
+           n_free > CROWDED_SHARE * (double)s->front.n_sv;
 }
 
 /* Every violator less has made so many support vectors more; the free ones keep their share. */
@@ -370,10 +376,10 @@ static kc_block_end judge(const solver *s)
                            .n_slots = s->sub.n_slots,
                            .n_sv = s->front.n_sv,
                            .n_free = s->set.n_free,
-                           .n_violators = s->set.n_violators};
+                           .n_violators = s->set.n_violators,
+                           .is_crowded = s->n_crowded >= CROWDED_STEPS};
 
-    return s->n_crowded >= CROWDED_STEPS ? KC_BLOCK_WAS_CROWDED
-                                         : kc_outlook_judge(s->store, s->dual, &now);
+    return kc_outlook_judge(s->store, s->dual, &now);
 }
 
 /* What the first block would end in, if it were applied. */
@@ -387,7 +393,7 @@ static kc_status foresee(solver *s, kc_block_end *end)
                                 .up = {s->up[0], s->up[1]},
                                 .low = {s->low[0], s->low[1]}};
 
-    *end = KC_BLOCK_WAS_FINE;
+    *end = KC_BLOCK_TO_BLOCKS;
     if (s->n_outer > 0 || s->front.n_sv > 0)
         return KC_OK;
     return kc_outlook_foresee(s->call, s->store, s->dual, &view, s->pairs.n_steps - s->first_step,
@@ -417,7 +423,7 @@ static kc_status step(solver *s, double violation, size_t size, int64_t max_iter
     KC_TRY(solve_block(s, violation, max_iter, has_moved));
     if (end != NULL)
         KC_TRY(foresee(s, end));
-    if (end != NULL && *end != KC_BLOCK_WAS_FINE) { /* as if it had not been */
+    if (end != NULL && *end != KC_BLOCK_TO_BLOCKS) { /* as if it had not been */
         s->pairs.n_steps = s->first_step;
         s->pairs.objective = objective;
         return KC_OK;
@@ -462,13 +468,13 @@ static kc_status run(solver *s, kc_stop *stop, kc_block_end *end)
         if (is_over(s, violation, max_iter, stop))
             return KC_OK;
         size_t size = choose_set(s, violation);
-        if (end != NULL && (*end = judge(s)) != KC_BLOCK_WAS_FINE)
+        if (end != NULL && (*end = judge(s)) != KC_BLOCK_TO_BLOCKS)
             return KC_OK;
         kc_status status = step(s, violation, size, max_iter, &has_moved, end);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);
-        if (end != NULL && *end != KC_BLOCK_WAS_FINE)
+        if (end != NULL && *end != KC_BLOCK_TO_BLOCKS)
             return KC_OK;
         if (!has_moved) {
             *stop = KC_STOP_STALLED;

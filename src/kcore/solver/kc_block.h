@@ -13,11 +13,11 @@
  * undoes the work of the last, and steps over all points cost less. */
 bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points);
 
-/* Why blocks were given up. */
+/* How a problem that was begun by blocks goes on: solver/kc_outlook.h. */
 typedef enum kc_block_end {
-    KC_BLOCK_WAS_FINE = 0, /* they were not */
-    KC_BLOCK_WAS_CROWDED,  /* there are more free variables than a set has room for, or will be */
-    KC_BLOCK_WAS_DENSE,    /* nearly all rows will be asked for, and few steps be made */
+    KC_BLOCK_TO_BLOCKS = 0, /* they were not given up */
+    KC_BLOCK_TO_PAIRS,
+    KC_BLOCK_TO_GREEDY,
 } kc_block_end;
 
 /* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which

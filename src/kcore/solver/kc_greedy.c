@@ -1,39 +1,27 @@
 /* Rounds on the worst few.  See kc_greedy.h; who they are is found by solver/kc_scout.c.
  *
+ * Rounds overlap.  While the rows of one are added up, the next one is solved: by the gradient
+ * before that pass, of whose rows only the values at its members are needed.  Who is moving is left
+ * out of it.  It takes no more visits than rounds one after the other, and nobody waits.
+ *
  * The bits do not depend on where rows come from: sums run in the order of the moves.  The solution
- * is whole between two rounds: one that is stopped half-way leaves what was before it. */
+ * is whole: beta changes when a pass is ended, and one that is stopped half-way leaves what was
+ * before it. */
 #include "solver/kc_greedy.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "solver/kc_pairs.h"
-#include "solver/kc_scout.h"
+#include "solver/kc_handful.h"
 #include "solver/kc_watch.h"
 
-/* The worst few are solved to this share of the violation: beyond it, they would undo what others
- * are going to do. */
-#define INNER_SHARE 0.7
-#define INNER_TOL_SHARE 0.9
-#define INNER_STEPS_PER_MEMBER 100
-
-/* Between two polls, passes go over about this many entries of rows. */
-#define POLL_ENTRIES ((size_t)1 << 21)
+/* Between two polls, passes go over about this many entries of rows: less than a millisecond. */
+#define POLL_ENTRIES ((size_t)1 << 22)
 #define ROWS_PER_ROUND 8 /* about */
 
 /* After this many visits per point the gradient is computed anew before a solution is accepted: the
  * rounding of the sums is then gone from it, at a fraction of their cost. */
 #define FRESH_PER_POINT 40
-
-enum { MOST = KC_SCOUT_MOST };
-
-/* The problem of the members alone; arrays of kc_pairs. */
-typedef struct inner {
-    kc_pairs pairs;
-    double grad[MOST], diag[MOST];
-    double beta[2][MOST], lo[2][MOST], hi[2][MOST], up[2][MOST], low[2][MOST];
-    double gram[MOST * MOST]; /* of the type of the rows, MOST to a row */
-} inner;
 
 typedef struct solver {
     kc_call *call;
@@ -42,16 +30,13 @@ typedef struct solver {
     double *beta;
     kc_scout scout;
     double *next_grad; /* padded */
-    const char *gram;  /* NULL: rows are added up by the store */
-    size_t ld;
-
-    size_t members[MOST];
-    size_t n_members;
-    inner inner;
+    kc_handful handful;
+    kc_batch batches[2];        /* in turn */
+    size_t n_solved, n_applied; /* so many of them; one at the most is not applied for long */
+    bool has_matrix;            /* else rows are added up by the store */
 
     kc_watch watch;
-    int64_t n_steps, n_rounds, n_visits;
-    double objective;
+    int64_t n_rounds, n_visits;
     int64_t next_poll;               /* round */
     int64_t next_look, next_stretch; /* visit */
     int64_t fresh_at;                /* visit at which the gradient was computed from the rows */
@@ -68,17 +53,6 @@ static void refresh(solver *s, size_t p)
     }
 }
 
-/* The matrix, if rows of it are runs of the problem's points: through w, sums are others. */
-static void find_matrix(solver *s)
-{
-    const kc_cols *cols = &s->dual->cols;
-    const char *gram = kc_store_matrix(s->store, &s->ld);
-
-    if (gram == NULL || cols->n_spans == 2 || kc_store_is_linear(s->store))
-        return;
-    s->gram = gram + cols->span[0].begin * (s->ld + 1) * kc_dtype_bytes(kc_store_dtype(s->store));
-}
-
 static kc_status start(solver *s, const kc_solution *from)
 {
     const kc_dual *dual = s->dual;
@@ -90,116 +64,16 @@ static kc_status start(solver *s, const kc_solution *from)
     if (s->next_grad == NULL)
         return kc_fail_nomem(s->call->err);
     memset(s->next_grad + n, 0, (n_padded - n) * sizeof *s->next_grad);
-    find_matrix(s);
+    KC_TRY(kc_handful_create(s->call, s->store, dual, from, &s->handful));
+    s->has_matrix = s->handful.gram != NULL;
     memcpy(s->scout.grad, from->grad, n * sizeof *s->scout.grad);
     for (size_t p = 0; p < n; p++)
         refresh(s, p);
-    for (int32_t g = 0; g < dual->n_groups; g++)
-        s->scout.peak[g] =
-            kc_smo_ops_chosen()->f64.scan(s->scout.grad, s->scout.up[g], s->scout.low[g], n_padded);
     s->watch = kc_watch_start(dual, s->store);
-    s->n_steps = from->n_iter;
-    s->objective = kc_dual_objective(dual, s->beta, s->scout.grad);
     return KC_OK;
 }
 
-/* ---- A round ------------------------------------------------------------------------------- */
-
-/* Values among the members out of the matrix: all are asked for before the first is read. */
-static void pick_values(solver *s)
-{
-    const size_t bytes = kc_dtype_bytes(kc_store_dtype(s->store));
-    const size_t n = s->n_members;
-    char *out = (char *)s->inner.gram;
-
-    for (size_t a = 0; a < n; a++)
-        for (size_t b = a; b < n; b++)
-            __builtin_prefetch(s->gram + (s->members[a] * s->ld + s->members[b]) * bytes);
-    for (size_t a = 0; a < n; a++)
-        for (size_t b = a; b < n; b++) {
-            const char *value = s->gram + (s->members[a] * s->ld + s->members[b]) * bytes;
-            memcpy(out + (a * MOST + b) * bytes, value, bytes);
-            memcpy(out + (b * MOST + a) * bytes, value, bytes);
-        }
-}
-
-static kc_status gather_values(solver *s)
-{
-    int32_t points[MOST];
-
-    if (s->gram != NULL) {
-        pick_values(s);
-        return KC_OK;
-    }
-    for (size_t k = 0; k < s->n_members; k++)
-        points[k] = (int32_t)kc_cols_point(&s->dual->cols, s->members[k]);
-    return kc_store_gather(s->call, s->store, points, s->n_members, points, s->n_members,
-                           s->inner.gram, MOST);
-}
-
-static void load_inner(solver *s)
-{
-    const kc_dual *dual = s->dual;
-    inner *in = &s->inner;
-    const kc_dtype dtype = kc_store_dtype(s->store);
-    const size_t bytes = kc_dtype_bytes(dtype);
-
-    in->pairs = (kc_pairs){.n = s->n_members,
-                           .n_groups = dual->n_groups,
-                           .epsilon = dual->epsilon,
-                           .exact_below = KC_EXACT_TOLS * dual->tol,
-                           .lanes = KC_F64,
-                           .grad = in->grad,
-                           .dtype = dtype,
-                           .diag = in->diag,
-                           .gram = in->gram,
-                           .ld = MOST,
-                           .n_steps = s->n_steps,
-                           .objective = s->objective};
-    for (int32_t g = 0; g < dual->n_groups; g++) {
-        in->pairs.beta[g] = in->beta[g];
-        in->pairs.lo[g] = in->lo[g];
-        in->pairs.hi[g] = in->hi[g];
-        in->pairs.up[g] = in->up[g];
-        in->pairs.low[g] = in->low[g];
-    }
-    for (size_t k = 0; k < s->n_members; k++) {
-        in->grad[k] = s->scout.grad[s->members[k]];
-        memcpy((char *)in->diag + k * bytes, (const char *)in->gram + k * (MOST + 1) * bytes,
-               bytes);
-        for (int32_t g = 0; g < dual->n_groups; g++) {
-            size_t v = (size_t)g * dual->n_points + s->members[k];
-            in->beta[g][k] = s->beta[v];
-            in->lo[g][k] = dual->lo[v];
-            in->hi[g][k] = dual->hi[v];
-        }
-    }
-    kc_pairs_start(&in->pairs, in->grad);
-}
-
-/* Who of the members has moved. */
-static size_t list_moves(solver *s)
-{
-    const inner *in = &s->inner;
-    const size_t row_bytes = s->ld * kc_dtype_bytes(kc_store_dtype(s->store));
-    size_t n = 0;
-
-    for (size_t k = 0; k < s->n_members; k++) {
-        const size_t p = s->members[k];
-        bool has_moved = false;
-        kc_move m = {.at = (int32_t)p, .row = s->gram != NULL ? s->gram + p * row_bytes : NULL};
-        for (int32_t g = 0; g < s->dual->n_groups; g++) {
-            double before = s->beta[(size_t)g * s->dual->n_points + p];
-            has_moved |= in->beta[g][k] != before;
-            m.delta += in->beta[g][k] - before;
-            m.up[g] = in->up[g][k];
-            m.low[g] = in->low[g][k];
-        }
-        s->scout.moves[n] = m;
-        n += has_moved;
-    }
-    return n;
-}
+/* ---- Passes -------------------------------------------------------------------------------- */
 
 /* A row is wanted again while its variable can both rise and fall. */
 static bool is_free(const solver *s, const kc_move *m)
@@ -212,69 +86,106 @@ static bool is_free(const solver *s, const kc_move *m)
 }
 
 /* The gradient after the moves, by the store. */
-static kc_status apply_moves(solver *s, size_t n_moves)
+static kc_status add_rows(solver *s, const kc_batch *b)
 {
-    int32_t points[MOST];
-    double delta[MOST];
-    uint8_t keep[MOST];
-    kc_moved moved = {.points = points, .delta = delta, .keep = keep, .n = n_moves};
+    int32_t points[KC_SCOUT_MOST];
+    double delta[KC_SCOUT_MOST];
+    uint8_t keep[KC_SCOUT_MOST];
+    kc_moved moved = {.points = points, .delta = delta, .keep = keep, .n = b->n};
 
-    for (size_t k = 0; k < n_moves; k++) {
-        points[k] = (int32_t)kc_cols_point(&s->dual->cols, (size_t)s->scout.moves[k].at);
-        delta[k] = s->scout.moves[k].delta;
-        keep[k] = (uint8_t)(is_free(s, &s->scout.moves[k]) ? KC_KEEP_HIGH : KC_KEEP_NOT);
+    for (size_t k = 0; k < b->n; k++) {
+        points[k] = (int32_t)kc_cols_point(&s->dual->cols, (size_t)b->moves[k].at);
+        delta[k] = b->moves[k].delta;
+        keep[k] = (uint8_t)(is_free(s, &b->moves[k]) ? KC_KEEP_HIGH : KC_KEEP_NOT);
     }
     KC_TRY(kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->scout.grad, s->next_grad));
     double *grad = s->scout.grad;
     s->scout.grad = s->next_grad;
     s->next_grad = grad;
-    for (size_t k = 0; k < n_moves; k++)
+    for (size_t k = 0; k < b->n; k++)
         for (int32_t g = 0; g < s->dual->n_groups; g++) {
-            s->scout.up[g][s->scout.moves[k].at] = s->scout.moves[k].up[g];
-            s->scout.low[g][s->scout.moves[k].at] = s->scout.moves[k].low[g];
+            s->scout.up[g][b->moves[k].at] = b->moves[k].up[g];
+            s->scout.low[g][b->moves[k].at] = b->moves[k].low[g];
         }
     return KC_OK;
 }
 
-static kc_status run_round(solver *s, double violation, int64_t max_iter, bool *has_moved)
+/* A pass for no moves: who is worst. */
+static void look_around(solver *s)
 {
-    const int64_t left = max_iter - s->n_steps;
-    kc_stop stop;
+    kc_scout_begin(&s->scout, NULL, 0);
+    kc_scout_end(&s->scout);
+}
 
-    s->n_members = kc_scout_members(&s->scout, s->members);
-    KC_TRY(gather_values(s));
-    load_inner(s);
-    const int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->n_members;
-    KC_TRY(kc_pairs_run(s->call, &s->inner.pairs,
-                        fmax(INNER_TOL_SHARE * s->dual->tol, INNER_SHARE * violation),
-                        left < limit ? left : limit, &stop));
-    const size_t n_moves = list_moves(s);
-    *has_moved = n_moves > 0;
-    if (s->gram == NULL)
-        KC_TRY(apply_moves(s, n_moves));
-    for (size_t k = 0; k < s->n_members; k++)
+/* Others begin with the rows of the batch that was solved last. */
+static void begin_pass(solver *s)
+{
+    const kc_batch *b = &s->batches[s->n_solved++ % 2];
+
+    if (s->has_matrix)
+        kc_scout_begin(&s->scout, b->moves, b->n);
+}
+
+/* Brings the rows of the earliest batch that is not applied into the gradient, and its variables to
+ * where they belong. */
+static kc_status end_pass(solver *s)
+{
+    const kc_batch *b = &s->batches[s->n_applied % 2];
+
+    if (!s->has_matrix)
+        KC_TRY(add_rows(s, b));
+    for (size_t k = 0; k < b->n; k++)
         for (int32_t g = 0; g < s->dual->n_groups; g++)
-            s->beta[(size_t)g * s->dual->n_points + s->members[k]] = s->inner.beta[g][k];
-    kc_scout_run(&s->scout, s->gram != NULL ? n_moves : 0);
-    s->n_steps = s->inner.pairs.n_steps;
-    s->objective = s->inner.pairs.objective;
-    s->n_visits += (int64_t)n_moves;
-    s->n_rounds++;
+            s->beta[(size_t)g * s->dual->n_points + (size_t)b->moves[k].at] = b->beta[g][k];
+    s->n_applied++;
+    if (s->has_matrix)
+        kc_scout_end(&s->scout);
+    else
+        look_around(s);
     return KC_OK;
 }
 
-/* ---- The driver ---------------------------------------------------------------------------- */
-
-static double find_violation(const solver *s)
+static bool is_settled(const solver *s)
 {
-    double largest = -HUGE_VAL;
-
-    for (int32_t g = 0; g < s->dual->n_groups; g++) {
-        double violation = s->scout.peak[g].max_up - s->scout.peak[g].min_low;
-        largest = violation > largest || isnan(violation) ? violation : largest;
-    }
-    return largest;
+    return s->n_applied == s->n_solved;
 }
+
+static kc_status settle(solver *s)
+{
+    while (!is_settled(s))
+        KC_TRY(end_pass(s));
+    return KC_OK;
+}
+
+/* ---- A round ------------------------------------------------------------------------------- */
+
+/* The batch whose rows are not in the gradient yet; it may be empty. */
+static const kc_batch *find_pending(const solver *s)
+{
+    static const kc_batch none = {.n = 0};
+
+    return is_settled(s) ? &none : &s->batches[s->n_applied % 2];
+}
+
+/* Solves for the next batch, while the rows of the one before are added up. */
+static kc_status run_round(solver *s, int64_t max_iter, bool *has_moved)
+{
+    const bool was_settled = is_settled(s);
+    const kc_batch *pending = find_pending(s);
+    kc_batch *found = &s->batches[s->n_solved % 2];
+    kc_handful *h = &s->handful;
+
+    h->n = kc_scout_violators(&s->scout, pending->moves, pending->n, h->members);
+    KC_TRY(kc_handful_solve(s->call, h, pending, max_iter, found));
+    *has_moved = found->n > 0;
+    if (*has_moved)
+        begin_pass(s);
+    s->n_visits += (int64_t)found->n;
+    s->n_rounds++;
+    return was_settled ? KC_OK : end_pass(s);
+}
+
+/* ---- The driver ---------------------------------------------------------------------------- */
 
 static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop)
 {
@@ -282,11 +193,22 @@ static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop
         *stop = KC_STOP_CONVERGED;
     else if (!isfinite(violation))
         *stop = KC_STOP_STALLED;
-    else if (s->n_steps >= max_iter)
+    else if (s->handful.n_steps >= max_iter)
         *stop = KC_STOP_MAX_ITER;
     else
         return false;
     return true;
+}
+
+/* Whether something is due that has to do with the gradient of the solution as it stands, or that
+ * may take long: an end, a poll, a look. */
+static bool is_due(const solver *s, int64_t max_iter)
+{
+    const double violation = kc_scout_violation(&s->scout);
+
+    return !(violation >= s->dual->tol) || !isfinite(violation) || s->handful.n_steps >= max_iter ||
+           s->n_rounds >= s->next_poll || s->n_visits >= s->next_look ||
+           s->n_visits >= s->next_stretch;
 }
 
 /* Asks the caller, now and then. */
@@ -295,8 +217,8 @@ static bool is_stopped(solver *s, double violation, kc_stop *stop)
     if (s->n_rounds < s->next_poll)
         return false;
     s->next_poll = s->n_rounds + (int64_t)(POLL_ENTRIES / ROWS_PER_ROUND / s->dual->n_points) + 1;
-    s->call->progress.n_iter = s->n_steps;
-    s->call->progress.objective = s->objective;
+    s->call->progress.n_iter = s->handful.n_steps;
+    s->call->progress.objective = s->handful.objective;
     s->call->progress.violation = violation;
     if (kc_stop_of(kc_call_poll(s->call), stop))
         return true;
@@ -323,31 +245,47 @@ static bool has_stretched(solver *s)
         return false;
     for (size_t p = 0; p < s->dual->n_points; p++)
         refresh(s, p);
-    kc_scout_run(&s->scout, 0);
+    look_around(s);
     return true;
 }
 
 /* Rounds until there is an end to them, of whatever kind. */
 static kc_status run_rounds(solver *s, int64_t max_iter, kc_stop *stop)
 {
-    kc_scout_run(&s->scout, 0);
+    look_around(s);
     for (;;) {
-        const double violation = find_violation(s);
         bool has_moved = false;
-        if (is_over(s, violation, max_iter, stop) || is_stopped(s, violation, stop) ||
-            is_useless(s, violation, stop))
-            return KC_OK;
-        if (has_stretched(s))
-            continue;
-        kc_status status = run_round(s, violation, max_iter, &has_moved);
-        if (kc_stop_of(status, stop))
-            return KC_OK;
-        KC_TRY(status);
-        if (!has_moved) {
+        if (is_due(s, max_iter)) {
+            KC_TRY(settle(s));
+            const double violation = kc_scout_violation(&s->scout);
+            if (is_over(s, violation, max_iter, stop) || is_stopped(s, violation, stop) ||
+                is_useless(s, violation, stop))
+                return KC_OK;
+            if (has_stretched(s))
+                continue;
+        }
+        const bool was_settled = is_settled(s);
+        KC_TRY(run_round(s, max_iter, &has_moved));
+        if (!has_moved && was_settled) {
             *stop = KC_STOP_STALLED;
             return KC_OK;
         }
     }
+}
+
+/* ... and the gradient is that of the solution: what could not be applied is forgotten. */
+static kc_status run_crew(solver *s, int64_t max_iter, kc_stop *stop)
+{
+    /* Whoever computes rows wants all threads for that. */
+    kc_scout_hire(&s->scout, s->call, !s->has_matrix);
+    kc_status status = run_rounds(s, max_iter, stop);
+    if (s->has_matrix)
+        settle(s);
+    s->n_applied = s->n_solved;
+    kc_crew_dismiss(&s->scout.crew);
+    if (kc_stop_of(status, stop))
+        return KC_OK;
+    return status;
 }
 
 /* Whether the solution can be taken: its gradient is fresh enough, or is so now. */
@@ -369,11 +307,8 @@ static kc_status run(solver *s, kc_stop *stop)
     const int64_t max_iter = kc_dual_max_iter(s->dual);
 
     for (bool is_fresh = false; !is_fresh;) {
-        /* Whoever computes rows wants all threads for that. */
-        kc_scout_hire(&s->scout, s->call, s->gram == NULL);
-        kc_status status = run_rounds(s, max_iter, stop);
-        kc_crew_dismiss(&s->scout.crew);
-        KC_TRY(status);
+        kc_status status = KC_OK;
+        KC_TRY(run_crew(s, max_iter, stop));
         is_fresh = true;
         if (*stop == KC_STOP_CONVERGED)
             status = accept(s, &is_fresh);
@@ -413,7 +348,7 @@ kc_status kc_greedy_solve(kc_call *call, kc_store *store, const kc_dual *dual, k
         status = run(s, &out->stop);
     if (status == KC_OK) {
         memcpy(out->grad, s->scout.grad, dual->n_points * sizeof *out->grad);
-        out->n_iter = s->n_steps;
+        out->n_iter = s->handful.n_steps;
         out->n_outer += s->n_rounds;
         out->n_row_visits += s->n_visits;
     }

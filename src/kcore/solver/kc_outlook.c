@@ -5,7 +5,7 @@
  * most rows will be asked for: half of the matrix takes fewer values.  Not where less than this
  * share of the last set has become support vectors: who violates then need not be one. */
 #define DENSE_SHARE 0.85
-#define DENSE_SET_SHARE 0.85
+#define DENSE_SET_SHARE 0.8
 #define DENSE_BLOCKS 2
 
 /* After the first blocks few points have a say, and only a share of nearly all support vectors
@@ -15,14 +15,21 @@
 /* Dense problems go on greedily (solver/kc_greedy.h), which reads the whole matrix, where values
  * cost so much, in multiply-adds; and where they cost less, but the first blocks took few steps per
  * member: the greedy visit rows with every step, blocks only when they are done.  These would not
- * need a matrix, so that it must not be larger than memory that is kept from call to call: fresh
- * memory takes longer than is saved.  Where all support vectors are free, what takes the place of
- * blocks is pair steps, with a matrix as well, and rows far away decide. */
+ * need a matrix, so that it must not be too large: fresh memory takes longer than is saved. */
 #define GREEDY_WORK ((size_t)100)
 #define GREEDY_LEAST_WORK ((size_t)40)
 #define GREEDY_STEPS_PER_MEMBER 0.6
-#define GREEDY_CHEAP_BYTES ((size_t)512 << 20)
-#define GREEDY_FAR_POINTS ((size_t)8192)
+#define GREEDY_CHEAP_BYTES ((size_t)4 << 30)
+
+/* Crowded problems of so many points go on greedily where GREEDY_CROWD_SHARE of them are support
+ * vectors or would be, or no more than GREEDY_FREE_SHARE of the support vectors are free: pair
+ * steps run on one thread, and rows are far away, but they leave out who has settled.  So do all
+ * beyond MOST_PAIRS_POINTS: their matrix would take 4 GiB and more, and without it rows are best
+ * visited in batches. */
+#define GREEDY_FAR_POINTS ((size_t)4096)
+#define GREEDY_CROWD_SHARE 0.75
+#define GREEDY_FREE_SHARE 0.5
+#define MOST_PAIRS_POINTS ((size_t)32768)
 
 /* From so many points on, a sample of them is looked at. */
 #define FORESEEN_POINTS ((size_t)4096)
@@ -30,12 +37,27 @@
 
 /* ---- Judgement ----------------------------------------------------------------------------- */
 
+/* How many points are support vectors, or would be. */
+static double share_of_points(const kc_dual *dual, const kc_census *c)
+{
+    return (double)(c->n_sv + c->n_violators) / (double)dual->n_points;
+}
+
 /* Nearly all points are support vectors, or will be. */
 static bool is_dense(const kc_dual *dual, const kc_census *c)
 {
     return c->n_blocks > 0 && c->n_blocks <= DENSE_BLOCKS &&
            (double)c->n_sv >= DENSE_SET_SHARE * (double)c->n_slots &&
-           (double)(c->n_sv + c->n_violators) >= DENSE_SHARE * (double)dual->n_points;
+           share_of_points(dual, c) >= DENSE_SHARE;
+}
+
+/* All support vectors are free, and they will be too many. */
+static bool will_be_crowded(const kc_store *store, const kc_dual *dual, const kc_census *c)
+{
+    size_t n = dual->n_points;
+
+    return (double)c->n_free > ALL_FREE_SHARE * (double)c->n_sv &&
+           kc_block_is_crowded(kc_store_dtype(store), n, n);
 }
 
 /* Someone who has to be asked is asked for no more than is needed; and sums through w need no
@@ -46,35 +68,37 @@ static bool can_be_greedy(const kc_store *store, const kc_dual *dual)
            dual->n_points == kc_store_points(store);
 }
 
-/* Whether a dense problem should go on greedily rather than by blocks; or by pairs, where all its
- * support vectors are free. */
-static bool suits_greedy(const kc_store *store, const kc_dual *dual, const kc_census *c,
-                         bool is_free)
+/* Whether a dense problem should go on greedily rather than by blocks, cheap as its values are. */
+static bool suits_cheap(const kc_store *store, const kc_dual *dual, const kc_census *c)
 {
-    size_t work = kc_store_work(store);
     double n_members = (double)(c->n_blocks * (int64_t)c->n_slots);
     bool takes_few = (double)c->n_steps <= GREEDY_STEPS_PER_MEMBER * n_members;
     bool is_small = dual->n_points * kc_store_row_bytes(store) <= GREEDY_CHEAP_BYTES;
 
-    if (!can_be_greedy(store, dual))
-        return false;
-    if (work >= GREEDY_WORK)
-        return true;
-    return is_free ? dual->n_points >= GREEDY_FAR_POINTS
-                   : work >= GREEDY_LEAST_WORK && takes_few && is_small;
+    return can_be_greedy(store, dual) && kc_store_work(store) >= GREEDY_LEAST_WORK && takes_few &&
+           is_small;
+}
+
+/* Whether a crowded one should, rather than by pairs. */
+static bool suits_crowd(const kc_store *store, const kc_dual *dual, const kc_census *c)
+{
+    bool is_large = dual->n_points > MOST_PAIRS_POINTS && kc_store_can_part(store);
+    bool is_full = share_of_points(dual, c) >= GREEDY_CROWD_SHARE ||
+                   (double)c->n_free <= GREEDY_FREE_SHARE * (double)c->n_sv;
+
+    return is_large ||
+           (is_full && dual->n_points >= GREEDY_FAR_POINTS && can_be_greedy(store, dual));
 }
 
 kc_block_end kc_outlook_judge(const kc_store *store, const kc_dual *dual, const kc_census *census)
 {
-    size_t n = dual->n_points;
-    bool is_free = (double)census->n_free > ALL_FREE_SHARE * (double)census->n_sv &&
-                   kc_block_is_crowded(kc_store_dtype(store), n, n);
+    const bool is_full = is_dense(dual, census);
 
-    if (!is_dense(dual, census))
-        return KC_BLOCK_WAS_FINE;
-    if (suits_greedy(store, dual, census, is_free))
-        return KC_BLOCK_WAS_DENSE;
-    return is_free ? KC_BLOCK_WAS_CROWDED : KC_BLOCK_WAS_FINE;
+    if (is_full && can_be_greedy(store, dual) && kc_store_work(store) >= GREEDY_WORK)
+        return KC_BLOCK_TO_GREEDY;
+    if (census->is_crowded || (is_full && will_be_crowded(store, dual, census)))
+        return suits_crowd(store, dual, census) ? KC_BLOCK_TO_GREEDY : KC_BLOCK_TO_PAIRS;
+    return is_full && suits_cheap(store, dual, census) ? KC_BLOCK_TO_GREEDY : KC_BLOCK_TO_BLOCKS;
 }
 
 /* ---- Foresight ----------------------------------------------------------------------------- */
@@ -161,7 +185,7 @@ kc_status kc_outlook_foresee(kc_call *call, kc_store *store, const kc_dual *dual
     kc_census then = {.n_blocks = 1, .n_steps = n_steps, .n_slots = view->pairs->n};
     double mid[2];
 
-    *end = KC_BLOCK_WAS_FINE;
+    *end = KC_BLOCK_TO_BLOCKS;
     if (dual->n_points < FORESEEN_POINTS || !can_be_greedy(store, dual) ||
         kc_store_work(store) < GREEDY_LEAST_WORK)
         return KC_OK;

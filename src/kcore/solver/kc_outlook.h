@@ -1,5 +1,9 @@
 /* What becomes of a problem that is solved by blocks, told from the first of them: whether another
- * method will do better.  All of it is counts, so that the choice depends on the problem alone. */
+ * method will do better.  All of it is counts, so that the choice depends on the problem alone.
+ *
+ * Blocks are given up where they are crowded, and where they would ask for nearly all rows while
+ * few steps are made.  Greedy steps take their place where most points move and are many, pair
+ * steps otherwise: those go on without the points that have settled. */
 #ifndef KC_OUTLOOK_H
 #define KC_OUTLOOK_H
 
@@ -11,6 +15,7 @@ typedef struct kc_census {
     int64_t n_blocks, n_steps;
     size_t n_slots; /* of the last block */
     size_t n_sv, n_free, n_violators;
+    bool is_crowded; /* there are more free variables than a set has room for, or will be */
 } kc_census;
 
 kc_block_end kc_outlook_judge(const kc_store *store, const kc_dual *dual, const kc_census *census);

@@ -156,6 +156,8 @@ static double relaxation(const kc_pairs *pairs, size_t i, size_t j, double curva
 
     if (violation < pairs->exact_below)
         return 1;
+    if (pairs->over > 0)
+        return pairs->over;
     return 1 + OVER_MOST * kc_lower(kc_higher(OVER_PER_SHARE * share, 0), 1); /* NaN: 1 */
 }
 

@@ -25,6 +25,7 @@ typedef struct kc_pairs {
     size_t n; /* positions */
     int32_t n_groups;
     double epsilon;
+    double over;        /* what steps to the minimum are multiplied by; 0: by what rows share */
     double exact_below; /* violations below this are answered by exact steps */
     kc_dtype lanes;     /* of grad, up and low; KC_F32 only where kc_pairs_suit_single */
     void *grad;         /* + */

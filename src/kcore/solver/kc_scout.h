@@ -1,9 +1,10 @@
 /* Passes over all points of a problem, which add up the rows of those that have moved and find the
- * few worst violators of either side: on one thread, or shared by a crew.
+ * worst violators of either side: on one thread, or shared by a crew.  While a pass is under way,
+ * the caller can think of the next one.
  *
- * What they find does not depend on how they are cut into parts: every entry is summed up by
- * itself, in the order of the rows, and of equal values the one of the lower position is the
- * worse. */
+ * The worst are those of KC_SMO_WAYS classes, every so many points: the very worst is among them,
+ * and one of the next few is as good as another.  So what passes find does not depend on how they
+ * are cut into parts; every entry is summed up by itself, in the order of the rows. */
 #ifndef KC_SCOUT_H
 #define KC_SCOUT_H
 
@@ -11,9 +12,9 @@
 #include "simd/kc_smo_ops.h"
 #include "solver/kc_dual.h"
 
-/* The worst of a side that are found; sides are those of two groups: who is to rise and who to
- * fall, in turn. */
-enum { KC_SCOUT_PER_SIDE = 8, KC_SCOUT_SIDES = 4, KC_SCOUT_MOST = 32 };
+/* Of a side, so many are taken at the most; sides are those of two groups: who is to rise and who
+ * to fall, in turn. */
+enum { KC_SCOUT_TAKEN = 8, KC_SCOUT_SIDES = 4, KC_SCOUT_MOST = 32 };
 
 /* A point that has moved; a cache line, on which a thread finds all it needs. */
 typedef struct kc_move {
@@ -23,15 +24,15 @@ typedef struct kc_move {
     int32_t at;
 } kc_move;
 
-/* The worst of a side, worst first; values with the sign that makes the worst the highest. */
-typedef struct kc_worst {
-    double value[KC_SCOUT_PER_SIDE];
-    int32_t at[KC_SCOUT_PER_SIDE];
-    size_t n;
-} kc_worst;
+/* One of the worst: an up-value of its group, or a low-value. */
+typedef struct kc_violator {
+    double value;
+    int32_t at;
+    int32_t side;
+} kc_violator;
 
 /* Arrays as in simd/kc_smo_ops.h.  The caller fills grad, up and low, and may exchange grad for
- * another array, between two passes. */
+ * another array, while no pass is under way. */
 typedef struct kc_scout {
     size_t n;
     int32_t n_groups;
@@ -39,18 +40,13 @@ typedef struct kc_scout {
     size_t value_bytes;            /* of the rows */
     kc_sweep_fn *sweep;
     kc_survey_fn *survey;
-    size_t lead_points, part_points;    /* of the crew's parts: the first, each other one */
-    int32_t *listed_at[KC_SCOUT_SIDES]; /* by each part, from where it begins */
-    double *listed_value[KC_SCOUT_SIDES];
+    size_t lead_points, part_points; /* of the crew's parts: the first, each other one */
 
     /* What changes with every pass; on other cache lines than what all threads read. */
-    _Alignas(KC_ALIGN) kc_peak peak[2];
-    double reach[KC_SCOUT_SIDES]; /* how far down lists go, as a share of the violation */
+    _Alignas(KC_ALIGN) uint32_t n_begun, n_ended; /* passes */
+    kc_survey found[2];                           /* by the pass that was ended last: groups */
+    kc_survey part_found[KC_CREW_ROUNDS][KC_CREW_MOST][2]; /* by the last ones, in turn */
     kc_crew crew;
-    kc_move moves[KC_SCOUT_MOST];
-    struct {
-        _Alignas(KC_ALIGN) kc_worst of[KC_SCOUT_SIDES];
-    } worst[KC_CREW_MOST]; /* of each part */
 } kc_scout;
 
 /* Memory of the call; fills the padding. */
@@ -60,11 +56,17 @@ kc_status kc_scout_create(kc_call *call, size_t n, int32_t n_groups, kc_dtype ro
  */
 void kc_scout_hire(kc_scout *scout, kc_call *call, bool is_alone);
 
-/* A pass for the first n_moves of scout->moves: the gradient, up and low, peaks and the worst. */
-void kc_scout_run(kc_scout *scout, size_t n_moves);
+/* A pass for n moves, which are read until it is ended: the gradient, up and low, and the worst.
+ * One more may be begun while one is under way. */
+void kc_scout_begin(kc_scout *scout, const kc_move *moves, size_t n_moves);
+void kc_scout_end(kc_scout *scout);
 
-/* Distinct points: the worst of all sides, those of every group's worst pair among them; returns
- * how many.  Once after each pass. */
-size_t kc_scout_members(kc_scout *scout, size_t *members);
+/* Of the pass that was ended last: the largest violation of any group. */
+double kc_scout_violation(const kc_scout *scout);
+
+/* ... and the worst of all sides, each point once, those of `pending` left out; returns how many.
+ * Where nothing is pending, the worst pair of every group is among them. */
+size_t kc_scout_violators(const kc_scout *scout, const kc_move *pending, size_t n_pending,
+                          kc_violator *out);
 
 #endif

@@ -19,10 +19,6 @@
 #define PAIRS_POINTS_GIVEN ((size_t)2000)
 #define PAIRS_POINTS_PART ((size_t)1000) /* a pair of classes: its values serve other pairs too */
 
-/* Crowded blocks of more points go on greedily: their matrix would take 4 GiB and more, and without
- * it rows are best visited in batches. */
-#define GREEDY_POINTS ((size_t)32768)
-
 int64_t kc_dual_max_iter(const kc_dual *dual)
 {
     int64_t per_point = 100 * (int64_t)dual->n_points;
@@ -58,23 +54,16 @@ static kc_status solve_by_pairs(kc_call *call, kc_store *store, const kc_dual *d
                : kc_smo_solve(call, store, dual, out, NULL);
 }
 
-/* Whoever is asked for rows is asked for no more than those. */
-static bool suits_greedy(const kc_dual *dual, const kc_store *store)
-{
-    return dual->n_points > GREEDY_POINTS && kc_store_can_part(store);
-}
-
-/* Blocks, as long as they have room for the free variables; then greedily, or by pairs, with the
- * whole cache. */
+/* Blocks, as long as they suit; then greedily, or by pairs, with the whole cache. */
 static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *dual,
                                  kc_solution *out)
 {
-    kc_block_end end = KC_BLOCK_WAS_FINE;
+    kc_block_end end = KC_BLOCK_TO_BLOCKS;
 
     KC_TRY(kc_block_solve(call, store, dual, out, dual->method == KC_METHOD_AUTO ? &end : NULL));
-    if (end == KC_BLOCK_WAS_FINE)
+    if (end == KC_BLOCK_TO_BLOCKS)
         return KC_OK;
-    if (end == KC_BLOCK_WAS_DENSE || suits_greedy(dual, store))
+    if (end == KC_BLOCK_TO_GREEDY)
         return kc_greedy_solve(call, store, dual, out);
     kc_dual rest = *dual;
     rest.method = KC_METHOD_PAIRS;
