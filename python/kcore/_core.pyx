@@ -172,9 +172,10 @@ def memory():
 def trim_memory():
     """Give back to the system what the core keeps for the next call.
 
-    Fresh memory is slow, so the core keeps large blocks that calls have freed, 512 MiB at the most
-    and never more than was in use at once; beyond 256 MiB the system may take them by itself
-    where it is short of memory. A process that will not fit again soon can return them at once.
+    Fresh memory is slow, so the core keeps large blocks that calls have freed, a quarter of the
+    memory available (or 512 MiB) at the most and never more than was in use at once; beyond 256 MiB
+    the system may take them by itself where it is short of memory. A process that will not fit
+    again soon can return them at once.
 
     Examples
     --------

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/kc_context.h"
+#include "base/kc_memory.h"
 #include "base/kc_os.h"
 
 /* Blocks from this size on start on a huge page and ask for huge ones: fresh memory then costs a
@@ -21,12 +22,16 @@
 #define HUGE_BLOCK ((size_t)1 << 21)
 
 /* Blocks from this size on are shelved: SHELF_BYTES, and beyond them what brings memory back to the
- * most that was ever held at once, up to SHELF_MOST.  So no shelf makes a process larger than its
- * needs have been, but by SHELF_BYTES. */
+ * most that was ever held at once, up to a quarter of the memory available, or SHELF_SURE.  So no
+ * shelf makes a process larger than its needs have been, but by SHELF_BYTES. */
 #define SHELVED_BLOCK ((size_t)1 << 18)
 #define SHELF_BYTES ((size_t)128 << 20)
 #define SHELF_FIRM ((size_t)256 << 20)
-#define SHELF_MOST ((size_t)512 << 20)
+#define SHELF_SURE ((size_t)512 << 20)
+#define SHELF_SHARE 4
+
+/* How much is available is asked for when a block of this size comes. */
+#define SHELF_ASKING ((size_t)128 << 20)
 
 /* A shelved block serves a need that is smaller by up to this share of the need. */
 #define SHELF_SLACK 4
@@ -89,8 +94,17 @@ static void raise_peak(kc_context *ctx, size_t now)
 static size_t shelf_room(const kc_context *ctx, size_t held)
 {
     size_t peak = atomic_load(&ctx->peak);
+    size_t most = kc_max(atomic_load(&ctx->shelf_most), SHELF_SURE);
 
-    return kc_min(SHELF_BYTES + peak - kc_min(held, peak), SHELF_MOST);
+    return kc_min(SHELF_BYTES + peak - kc_min(held, peak), most);
+}
+
+/* Sees to how much that may be, now that the block is no longer needed. */
+static void ask_for_room(kc_context *ctx, const header *block)
+{
+    double room = (kc_memory_available(ctx) + (double)block->n_bytes) / SHELF_SHARE;
+
+    atomic_store(&ctx->shelf_most, room < (double)(SIZE_MAX / 2) ? (size_t)room : SIZE_MAX / 2);
 }
 
 /* False where there is none left. */
@@ -140,6 +154,8 @@ static bool trim_to(kc_context *ctx, size_t largest, size_t most)
 /* Smaller blocks make room for it; false where that is not enough. */
 static bool shelve(kc_context *ctx, header *block)
 {
+    if (block->n_bytes >= SHELF_ASKING)
+        ask_for_room(ctx, block);
     size_t room = shelf_room(ctx, atomic_load(&ctx->current) - block->n_bytes);
 
     if (block->n_bytes <= room)

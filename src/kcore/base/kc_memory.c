@@ -1,4 +1,4 @@
-/* Asked once by a fit that could use more memory than it needs. */
+/* Asked once by a fit that could use more memory than it needs, and when large blocks are freed. */
 #include "base/kc_memory.h"
 
 #include <math.h>
@@ -11,7 +11,9 @@
 
 double kc_memory_available(const kc_context *ctx)
 {
-    const double system = fmin(kc_cgroup_memory(""), kc_machine_memory(""));
+    /* A control group counts what is shelved; a machine has most of it available. */
+    const double shelved = (double)atomic_load(&ctx->shelf_bytes);
+    const double system = fmin(kc_cgroup_memory("") + shelved, kc_machine_memory(""));
     const double limit = (double)ctx->memory_limit - (double)atomic_load(&ctx->current);
     const double most = ctx->memory_limit == SIZE_MAX ? INFINITY : fmax(limit, 0);
     const double least = fmin(system, most);

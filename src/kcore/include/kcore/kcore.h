@@ -105,9 +105,9 @@ typedef struct kc_memory {
 } kc_memory;
 KC_API kc_memory kc_context_memory(const kc_context *ctx);
 
-/* Gives back memory that is kept for the next call: workspace, and large blocks (512 MiB at the
- * most, of which the system may take all but 256 MiB where it is short of memory).  Not counted as
- * held. */
+/* Gives back memory that is kept for the next call: workspace, and large blocks (a quarter of the
+ * memory available, or 512 MiB, at the most; the system may take all but 256 MiB of them where it
+ * is short of memory).  Not counted as held. */
 KC_API void kc_context_trim(kc_context *ctx);
 
 /* CPUs that this process may use: affinity mask and cgroup quota respected; at least 1. */
