@@ -131,14 +131,14 @@ def tell(text: str) -> None:
 # ---- Timing -----------------------------------------------------------------------------------
 
 
-def enter(workers: list[Worker], case: Case, threads: list[int]) -> list[Entry]:
-    """Load the case everywhere; return an entry for each variant that can solve it."""
+def enter(workers: list[Worker], case: Case, threads: list[int], only: str) -> list[Entry]:
+    """Load the case everywhere; return an entry for each variant named so that can solve it."""
     entries = []
     for worker in workers:
         try:
             worker.load(case)
             for variant in worker.variants:
-                if worker.ask("prepare", variant=variant) is not None:
+                if only not in variant or worker.ask("prepare", variant=variant) is not None:
                     continue
                 used = {worker.ask("threads_used", variant=variant, threads=t) for t in threads}
                 entries += [Entry(worker, variant, t) for t in sorted(used)]
@@ -289,10 +289,11 @@ def run_case(
     *,
     predict_rows: list[int],
     reference: str = "sklearn",
+    only: str = "",
 ) -> CaseResult:
-    """Time and judge one case."""
+    """Time and judge one case, by variants with `only` in their names."""
     start = time.perf_counter()
-    entries = enter(workers, case, threads)
+    entries = enter(workers, case, threads, only)
     time_fits(entries, settings)
     for n_rows in predict_rows:
         time_predictions(entries, n_rows, settings)

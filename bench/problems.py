@@ -37,7 +37,7 @@ class Case:
     """A problem on n samples of a source: a set of the data folder, or ``synthetic``."""
 
     name: str
-    group: str  # latency, real, grid, scaling, memory
+    group: str  # latency, real, grid, limit, scaling, memory
     problem: Problem
     source: str
     n: int
@@ -114,6 +114,15 @@ def scaling_cases(mode: str) -> Iterator[Case]:
             yield Case(f"scaling n={n} d=20 C={C:g}", "scaling", problem, "synthetic", n, 20)
 
 
+def limit_cases(mode: str) -> Iterator[Case]:
+    """Give larger problems of the grid's kind, with room for their Gram matrix in float32."""
+    for n in [] if mode == "quick" else [20000, 30000]:
+        for d in (40, 400):
+            for C in (1.0, 10.0):
+                problem = Problem(gamma=1 / d, C=C, cache_size=4000.0)
+                yield Case(f"limit n={n} d={d} C={C:g}", "limit", problem, "synthetic", n, d)
+
+
 def memory_cases(mode: str) -> Iterator[Case]:
     """Give cases whose Gram matrix is larger than the cache they are allowed."""
     n = 2000 if mode == "quick" else 8000
@@ -180,6 +189,6 @@ def real_cases(mode: str, folder: Path | None) -> Iterator[Case]:
 
 def with_cache(case: Case, megabytes: float | None) -> Case:
     """Return the case with another cache budget, unless it has one of its own."""
-    if megabytes is None or case.group == "memory":
+    if megabytes is None or case.group in ("memory", "limit"):
         return case
     return replace(case, problem=replace(case.problem, cache_size=megabytes))

@@ -94,7 +94,18 @@ def run_grid(run: Run) -> None:
     results = run.run_group(cases, thread_counts(run), settings, [])
     if results:
         show_fits(run, results, "Synthetic grid")
-        show_limits(run, results)
+
+
+def run_limit(run: Run) -> None:
+    """Compare the grid, and larger problems that no other library is asked to solve, to the limit.
+
+    Those are solved in float32, with as much room as their matrix takes, and often enough that the
+    first fit, which finds its memory fresh, is not the only one.
+    """
+    settings = replace(run.settings, fit_seconds=10 * run.settings.fit_seconds)
+    cases = problems.limit_cases(run.mode)
+    run.run_group(cases, [run.max_threads], settings, [], only=f"{run.subject} f32")
+    show_limits(run, [r for r in run.results if r.case.group in ("grid", "limit")])
 
 
 # ---- The limit, and exponents ---------------------------------------------------------------

@@ -57,8 +57,10 @@ class Run:
         threads: list[int],
         settings: Settings,
         predict_rows: list[int],
+        only: str = "",
     ) -> list[CaseResult]:
-        """Run the cases of a group for as long as there is time."""
+        """Run the cases of a group for as long as there is time; only: variants named so."""
+        workers = [w for w in self.workers if any(only in name for name in w.variants)]
         found = []
         for plain in cases:
             case = problems.with_cache(plain, self.cache_size)
@@ -68,7 +70,9 @@ class Run:
                 self.skipped.append(case.name)
                 continue
             try:
-                result = run_case(self.workers, case, threads, settings, predict_rows=predict_rows)
+                result = run_case(
+                    workers, case, threads, settings, predict_rows=predict_rows, only=only
+                )
             except Exception as error:  # one case that cannot be run must not lose the others
                 tell(f"  {case.name}: left out: {error!r}")
                 self.skipped.append(case.name)

@@ -27,7 +27,7 @@ from session import Session, add_programs, option_parser
 from svm_run import ALL_ROWS, Run, thread_counts
 from workers import open_workers
 
-GROUPS = ["latency", "real", "grid", "scaling", "memory", "micro"]
+GROUPS = ["latency", "real", "grid", "limit", "scaling", "memory", "micro"]
 SETTINGS = {
     "quick": Settings(cap=10.0, fit_seconds=0.3, predict_seconds=0.1, max_rounds=4),
     "default": Settings(),
@@ -36,7 +36,15 @@ SETTINGS = {
 SECONDS = {"quick": 120.0, "default": 900.0, "full": float("inf")}
 
 # Of the time for the whole; what a part does not use is left to those after it.
-SHARES = {"latency": 0.1, "real": 0.5, "grid": 0.2, "scaling": 0.1, "memory": 0.1, "micro": 0.0}
+SHARES = {
+    "latency": 0.1,
+    "real": 0.45,
+    "grid": 0.15,
+    "limit": 0.15,
+    "scaling": 0.1,
+    "memory": 0.05,
+    "micro": 0.0,
+}
 
 
 def warm_up(run: Run) -> None:
@@ -122,6 +130,7 @@ def main() -> None:
         "latency": lambda: svm_parts.run_latency(run),
         "real": lambda: svm_parts.run_real(run),
         "grid": lambda: svm_parts.run_grid(run),
+        "limit": lambda: svm_parts.run_limit(run),
         "scaling": lambda: svm_parts.run_scaling(run),
         "memory": lambda: svm_parts.run_memory(run),
         "micro": lambda: svm_parts.run_micro(run, args.programs),
