@@ -118,6 +118,7 @@ static kc_dual pose(const sample *s, const setting *set)
         .seed = 5,
         .method = set->method,
         .is_shrinking = set->is_shrinking,
+        .max_iter = set->max_iter,
     };
 
     if (set->is_split) {

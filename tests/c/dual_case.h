@@ -42,6 +42,7 @@ typedef struct setting {
     bool is_linear;
     bool is_shrinking;
     bool is_split; /* two runs: the points between are left out */
+    int64_t max_iter;
     kc_progress_fn *on_progress;
     void *progress_data;
 } setting;

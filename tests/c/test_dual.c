@@ -170,6 +170,21 @@ static void the_intercept_is_the_mean_of_free_variables_or_the_middle(void)
     CHECK(s.violation == 9 - 0.25);
 }
 
+/* Values so huge that their sums are not numbers violate nothing, since nothing compares. */
+static void a_gradient_of_no_numbers_is_no_solution(void)
+{
+    double t[2] = {1, -1};
+    double lo[2] = {0, -1};
+    double hi[2] = {1, 0};
+    double beta[2] = {1, -1};
+    double grad[2] = {NAN, NAN};
+    kc_dual dual = {.n_points = 2, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_solution s = {.beta = beta, .grad = grad, .stop = KC_STOP_CONVERGED};
+
+    kc_dual_certify(&dual, &s);
+    CHECK(s.stop == KC_STOP_STALLED && isinf(s.violation) && isinf(s.gap));
+}
+
 static void every_stop_has_a_name(void)
 {
     for (int a = KC_STOP_CONVERGED; a <= KC_STOP_UNBOUNDED; a++) {
@@ -189,6 +204,7 @@ int main(void)
     RUN(a_sum_out_of_reach_is_refused_with_its_numbers);
     RUN(the_certificate_holds_at_any_feasible_point);
     RUN(the_intercept_is_the_mean_of_free_variables_or_the_middle);
+    RUN(a_gradient_of_no_numbers_is_no_solution);
     RUN(every_stop_has_a_name);
     return kc_test_end();
 }

@@ -1,5 +1,7 @@
 /* Steps on the worst few: the same bits however a pass is cut and wherever rows come from, and who
  * is sent there.  test_block.c audits what they find. */
+#include <string.h>
+
 #include "dual_case.h"
 #include "kc_test.h"
 
@@ -161,20 +163,31 @@ static int stop_once_begun(void *data, const kc_progress *progress)
 static void a_stopped_round_leaves_the_solution_before_it(void)
 {
     sample classes = make_sample(6000, 12, false, 1000);
-    bool has_begun = false;
-    setting set = {.n_threads = 2,
-                   .n_cached_rows = classes.n,
-                   .dtype = KC_F64,
-                   .method = KC_METHOD_GREEDY,
-                   .on_progress = stop_once_begun,
-                   .progress_data = &has_begun};
-    kc_store_counters count = {0};
-    result r = solve_computed(ctx, &classes, &set, &count);
 
-    CHECK(has_begun && r.status == KC_OK && r.solution.stop == KC_STOP_CALLER);
-    CHECK(r.solution.n_iter > 0 && r.solution.violation > 0);
-    CHECK(isfinite(r.solution.dual) && r.solution.gap > 0);
-    drop(&r);
+    for (int has_matrix = 0; has_matrix < 2; has_matrix++) {
+        bool has_begun = false;
+        setting set = {.n_threads = 2,
+                       .n_cached_rows = has_matrix ? classes.n : 100,
+                       .dtype = KC_F64,
+                       .method = KC_METHOD_GREEDY,
+                       .on_progress = stop_once_begun,
+                       .progress_data = &has_begun};
+        kc_store_counters count = {0};
+        result r = solve_computed(ctx, &classes, &set, &count);
+        CHECK(has_begun && r.status == KC_OK && r.solution.stop == KC_STOP_CALLER);
+        CHECK(r.solution.n_iter > 0 && r.solution.violation > 0);
+        CHECK(isfinite(r.solution.dual) && r.solution.gap > 0);
+
+        /* The steps that are counted are those that led to it. */
+        set.on_progress = NULL;
+        set.max_iter = r.solution.n_iter;
+        result same = solve_computed(ctx, &classes, &set, &count);
+        CHECK(same.solution.stop == KC_STOP_MAX_ITER);
+        CHECK(same.solution.n_row_visits == r.solution.n_row_visits);
+        CHECK(memcmp(same.solution.beta, r.solution.beta, classes.n * sizeof(double)) == 0);
+        drop(&same);
+        drop(&r);
+    }
     free_sample(&classes);
 }
 

@@ -23,7 +23,8 @@
 
 /* Blocks from this size on are shelved: SHELF_BYTES, and beyond them what brings memory back to the
  * most that was ever held at once, up to a quarter of the memory available, or SHELF_SURE.  So no
- * shelf makes a process larger than its needs have been, but by SHELF_BYTES. */
+ * shelf makes a process larger than its needs have been, but by SHELF_BYTES.  Beyond SHELF_FIRM the
+ * system may take them; where it cannot, SHELF_SURE is the most. */
 #define SHELVED_BLOCK ((size_t)1 << 18)
 #define SHELF_BYTES ((size_t)128 << 20)
 #define SHELF_FIRM ((size_t)256 << 20)
@@ -165,9 +166,10 @@ static bool shelve(kc_context *ctx, header *block)
         if (held > room || block->n_bytes > room - held)
             return false;
     } while (!atomic_compare_exchange_weak(&ctx->shelf_bytes, &held, held + block->n_bytes));
-    if (held + block->n_bytes > SHELF_FIRM)
-        kc_os_offer_pages(block + 1, block->n_bytes - sizeof *block);
-    if (find_place(ctx, block))
+    bool is_firm = held + block->n_bytes > SHELF_FIRM &&
+                   !kc_os_offer_pages(block + 1, block->n_bytes - sizeof *block);
+    bool is_kept = !is_firm || held + block->n_bytes <= SHELF_SURE;
+    if (is_kept && find_place(ctx, block))
         return true;
     atomic_fetch_sub(&ctx->shelf_bytes, block->n_bytes);
     return false;

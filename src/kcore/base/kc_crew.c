@@ -117,6 +117,8 @@ void kc_crew_hire(kc_crew *crew, kc_call *call, int32_t n_parts, kc_part_fn *fn,
     crew->data = data;
     crew->patience = call->ctx->crew_patience;
     crew->n_begun = crew->n_ended = 0;
+    crew->has_leaver = false;
+    crew->n_rests = 0;
     crew->pool = crew->n_parts > 1 ? kc_pool_borrow(call->ctx, crew->n_parts - 1) : NULL;
     if (crew->pool != NULL && !kc_pool_may_spin(crew->pool)) {
         kc_pool_return(call->ctx);
@@ -127,7 +129,6 @@ void kc_crew_hire(kc_crew *crew, kc_call *call, int32_t n_parts, kc_part_fn *fn,
         return;
     }
     crew->fork_count = kc_fork_count();
-    crew->n_rests = 0;
     fegetenv(&crew->env);
     open_pool(crew);
 }

@@ -11,9 +11,7 @@
 
 double kc_memory_available(const kc_context *ctx)
 {
-    /* A control group counts what is shelved; a machine has most of it available. */
-    const double shelved = (double)atomic_load(&ctx->shelf_bytes);
-    const double system = fmin(kc_cgroup_memory("") + shelved, kc_machine_memory(""));
+    const double system = fmin(kc_cgroup_memory(""), kc_machine_memory(""));
     const double limit = (double)ctx->memory_limit - (double)atomic_load(&ctx->current);
     const double most = ctx->memory_limit == SIZE_MAX ? INFINITY : fmax(limit, 0);
     const double least = fmin(system, most);

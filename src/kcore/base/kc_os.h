@@ -14,8 +14,9 @@ int32_t kc_os_cpus(void);
 void kc_os_use_huge_pages(void *block, size_t n_bytes);
 
 /* Says that what is in the block is of no use: the system may take its whole huge pages, which then
- * read as zeros, until they are written to again.  A wish: nothing fails. */
-void kc_os_offer_pages(void *block, size_t n_bytes);
+ * read as zeros, until they are written to again.  False where it cannot: it has no such way, or
+ * they are locked. */
+bool kc_os_offer_pages(void *block, size_t n_bytes);
 
 /* What debuggers and top show for the calling thread; at most 15 characters. */
 void kc_os_name_thread(const char *name);

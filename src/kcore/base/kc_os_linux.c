@@ -33,23 +33,23 @@ int32_t kc_os_cpus(void)
 }
 
 /* Only pages that lie wholly inside: the block takes no more memory than it was asked for. */
-static void advise_huge_pages(void *block, size_t n_bytes, int advice)
+static bool advise_huge_pages(void *block, size_t n_bytes, int advice)
 {
     uintptr_t first = kc_round_up((uintptr_t)block, HUGE_PAGE);
     uintptr_t end = ((uintptr_t)block + n_bytes) / HUGE_PAGE * HUGE_PAGE;
 
-    if (first < end)
-        (void)madvise((char *)block + (first - (uintptr_t)block), end - first, advice);
+    return first < end &&
+           madvise((char *)block + (first - (uintptr_t)block), end - first, advice) == 0;
 }
 
 void kc_os_use_huge_pages(void *block, size_t n_bytes)
 {
-    advise_huge_pages(block, n_bytes, MADV_HUGEPAGE);
+    (void)advise_huge_pages(block, n_bytes, MADV_HUGEPAGE);
 }
 
-void kc_os_offer_pages(void *block, size_t n_bytes)
+bool kc_os_offer_pages(void *block, size_t n_bytes)
 {
-    advise_huge_pages(block, n_bytes, MADV_FREE);
+    return advise_huge_pages(block, n_bytes, MADV_FREE);
 }
 
 void kc_os_name_thread(const char *name)

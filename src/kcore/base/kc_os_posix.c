@@ -20,10 +20,11 @@ void kc_os_use_huge_pages(void *block, size_t n_bytes)
     (void)n_bytes;
 }
 
-void kc_os_offer_pages(void *block, size_t n_bytes)
+bool kc_os_offer_pages(void *block, size_t n_bytes)
 {
     (void)block;
     (void)n_bytes;
+    return false;
 }
 
 void kc_os_name_thread(const char *name)

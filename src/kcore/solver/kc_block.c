@@ -396,8 +396,9 @@ static kc_status foresee(solver *s, kc_block_end *end)
     *end = KC_BLOCK_TO_BLOCKS;
     if (s->n_outer > 0 || s->front.n_sv > 0)
         return KC_OK;
-    return kc_outlook_foresee(s->call, s->store, s->dual, &view, s->pairs.n_steps - s->first_step,
-                              end);
+    kc_status status = kc_outlook_foresee(s->call, s->store, s->dual, &view,
+                                          s->pairs.n_steps - s->first_step, end);
+    return status == KC_ERR_TIME ? KC_OK : status; /* the block is still to be kept */
 }
 
 /* The next working set; returns how many members its matrix should have room for. */

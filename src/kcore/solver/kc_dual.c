@@ -308,4 +308,9 @@ void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
         certify_margins(dual, solution);
     else
         certify_boxes(dual, solution);
+    if (!isfinite(solution->dual)) { /* sums of huge values: there is no certificate */
+        solution->violation = solution->gap = HUGE_VAL;
+        if (solution->stop == KC_STOP_CONVERGED)
+            solution->stop = KC_STOP_STALLED;
+    }
 }

@@ -37,6 +37,7 @@ typedef struct solver {
 
     kc_watch watch;
     int64_t n_rounds, n_visits;
+    int64_t n_steps;                 /* up to the batch that was applied last */
     int64_t next_poll;               /* round */
     int64_t next_look, next_stretch; /* visit */
     int64_t fresh_at;                /* visit at which the gradient was computed from the rows */
@@ -70,6 +71,7 @@ static kc_status start(solver *s, const kc_solution *from)
     for (size_t p = 0; p < n; p++)
         refresh(s, p);
     s->watch = kc_watch_start(dual, s->store);
+    s->n_steps = from->n_iter;
     return KC_OK;
 }
 
@@ -138,6 +140,7 @@ static kc_status end_pass(solver *s)
         for (int32_t g = 0; g < s->dual->n_groups; g++)
             s->beta[(size_t)g * s->dual->n_points + (size_t)b->moves[k].at] = b->beta[g][k];
     s->n_applied++;
+    s->n_steps = b->n_steps;
     if (s->has_matrix)
         kc_scout_end(&s->scout);
     else
@@ -273,7 +276,16 @@ static kc_status run_rounds(solver *s, int64_t max_iter, kc_stop *stop)
     }
 }
 
-/* ... and the gradient is that of the solution: what could not be applied is forgotten. */
+/* What could not be applied is no part of the solution, nor of the counts. */
+static void forget(solver *s)
+{
+    if (!is_settled(s))
+        s->handful.n_steps = s->n_steps;
+    for (; !is_settled(s); s->n_applied++)
+        s->n_visits -= (int64_t)s->batches[s->n_applied % 2].n;
+}
+
+/* ... and the gradient is that of the solution. */
 static kc_status run_crew(solver *s, int64_t max_iter, kc_stop *stop)
 {
     /* Whoever computes rows wants all threads for that. */
@@ -281,7 +293,7 @@ static kc_status run_crew(solver *s, int64_t max_iter, kc_stop *stop)
     kc_status status = run_rounds(s, max_iter, stop);
     if (s->has_matrix)
         settle(s);
-    s->n_applied = s->n_solved;
+    forget(s);
     kc_crew_dismiss(&s->scout.crew);
     if (kc_stop_of(status, stop))
         return KC_OK;

@@ -209,6 +209,7 @@ kc_status kc_handful_solve(kc_call *call, kc_handful *h, const kc_batch *pending
     kc_stop stop;
 
     out->n = 0;
+    out->n_steps = h->n_steps;
     if (h->n < 2)
         return KC_OK;
     KC_TRY(gather_values(call, h, pending));
@@ -216,7 +217,7 @@ kc_status kc_handful_solve(kc_call *call, kc_handful *h, const kc_batch *pending
     const double tol =
         fmax(INNER_TOL_SHARE * h->dual->tol, INNER_SHARE * kc_pairs_violation(&h->pairs, &g));
     KC_TRY(kc_pairs_run(call, &h->pairs, tol, left < limit ? left : limit, &stop));
-    h->n_steps = h->pairs.n_steps;
+    out->n_steps = h->n_steps = h->pairs.n_steps;
     h->objective = h->pairs.objective;
     list_moves(h, out);
     tune(h, out);

@@ -14,6 +14,7 @@
  * each will then be. */
 typedef struct kc_batch {
     size_t n;
+    int64_t n_steps; /* up to those that led to it */
     double beta[2][KC_SCOUT_MOST];
     kc_move moves[KC_SCOUT_MOST];
 } kc_batch;
