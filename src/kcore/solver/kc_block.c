@@ -8,11 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/kc_block_impl.h"
 #include "solver/kc_outlook.h"
-#include "solver/kc_pairs.h"
-#include "solver/kc_subgram.h"
-#include "solver/kc_watch.h"
-#include "solver/kc_workset.h"
 
 /* Members of a working set: SIZE_PER_FREE per free variable and some, within bounds.  Below the
  * number of free variables, every block undoes the work of the last. */
@@ -23,8 +20,6 @@
 #define MOST_SIZE ((size_t)2048)
 #define MOST_SIZE_LARGE ((size_t)3072)
 #define LARGE_POINTS ((size_t)50000)
-#define UTMOST_SIZE_F32 ((size_t)4096) /* ... unless more are free, or nothing else helps: */
-#define UTMOST_SIZE_F64 ((size_t)2896) /* a matrix of 64 MiB */
 
 /* Crowded by free variables for so many outer steps in a row is crowded, where those are more than
  * this share of the support vectors: others may still go to their bounds.  Where no set can hold
@@ -37,50 +32,9 @@
  * come: blocks that are going to be crowded are given up then. */
 #define FORESIGHT_STEPS 3
 
-/* A block is solved to this share of the violation, and not below this share of tol. */
-#define INNER_SHARE 0.1
-#define INNER_TOL_SHARE 0.9
-
-/* ... but to this share, where the last block left less than LEFT_BY_BLOCK times its tolerance: it
- * is the blocks that leave violations then, not variables outside, and with every block all free
- * variables move. */
-#define INNER_SHARE_LATE 0.01
-#define LEFT_BY_BLOCK 4.0
-#define INNER_STEPS_PER_MEMBER 100
-
 /* So many outer steps in a row that do not lower the least violation by this share: larger sets. */
 #define STALL_STEPS 25
 #define STALL_SHARE 0.95
-
-typedef struct solver {
-    kc_call *call;
-    kc_store *store;
-    const kc_dual *dual;
-    double *grad, *next_grad; /* padded */
-    double *beta;
-    double *up[2], *low[2]; /* padded */
-    kc_front front;
-    kc_workset set;
-    kc_subgram sub;
-    size_t most_size, utmost_size;
-    kc_watch watch;
-    double inner_tol;       /* of the last block */
-    double least_violation; /* when the set last grew or the violation fell */
-    int32_t n_stalled;
-    int32_t n_crowded;                /* outer steps in a row */
-    size_t old_n_sv, old_n_violators; /* before the last outer step */
-
-    /* Of the working set; padded. */
-    kc_pairs pairs;
-    double *inner; /* the gradient, then all arrays of pairs */
-    double *old_coefficient;
-    int32_t *moved_points;
-    double *moved_delta;
-    uint8_t *moved_keep;
-
-    int64_t n_outer, n_visits;
-    int64_t first_step; /* what the count of steps began with */
-} solver;
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
@@ -94,37 +48,22 @@ static size_t size_for_free(size_t n_free)
     return (size_t)((double)n_free / KC_FREE_SHARE) + SIZE_EXTRA;
 }
 
-/* Of n points: the largest set there may be. */
-static size_t find_utmost_size(kc_dtype dtype, size_t n)
+bool kc_block_is_crowded(size_t n_free, size_t n_points)
 {
-    return kc_min(dtype == KC_F64 ? UTMOST_SIZE_F64 : UTMOST_SIZE_F32, n);
+    return size_for_free(n_free) > kc_min(KC_BLOCK_UTMOST, n_points);
 }
 
-bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points)
+bool kc_block_is_too_full(const kc_blocks *s)
 {
-    return size_for_free(n_free) > find_utmost_size(dtype, n_points);
+    return size_for_free(s->set.n_free) > s->utmost_size;
 }
 
-static void refresh(solver *s, size_t p)
-{
-    for (int32_t g = 0; g < s->dual->n_groups; g++) {
-        size_t v = (size_t)g * s->dual->n_points + p;
-        s->up[g][p] = kc_rise(s->dual->epsilon, s->beta[v], s->dual->hi[v]);
-        s->low[g][p] = kc_fall(s->dual->epsilon, s->beta[v], s->dual->lo[v]);
-    }
-}
-
-static double coefficient(const solver *s, size_t p)
-{
-    return s->dual->n_groups == 2 ? s->beta[p] + s->beta[s->dual->n_points + p] : s->beta[p];
-}
-
-static kc_status take_arrays(solver *s)
+static kc_status take_arrays(kc_blocks *s)
 {
     const kc_dual *dual = s->dual;
     size_t n_padded = kc_round_up(dual->n_points, KC_SMO_PAD);
     size_t n_groups = (size_t)dual->n_groups;
-    size_t most = kc_round_up(s->utmost_size, KC_SMO_PAD);
+    size_t most = kc_round_up(kc_min(KC_BLOCK_UTMOST, dual->n_points), KC_SMO_PAD);
     double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_groups), sizeof *arrays);
 
     s->inner = kc_call_take(s->call, most * (3 + 5 * n_groups), sizeof *s->inner);
@@ -151,20 +90,20 @@ static kc_status take_arrays(solver *s)
     return KC_OK;
 }
 
-static kc_status start(solver *s, const kc_solution *from)
+static kc_status start(kc_blocks *s, const kc_solution *from)
 {
     const kc_dual *dual = s->dual;
     size_t n = dual->n_points;
 
-    s->utmost_size = find_utmost_size(kc_store_dtype(s->store), n);
+    s->utmost_size = kc_min(kc_block_utmost(kc_store_dtype(s->store)), n);
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
-    KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, s->utmost_size, &s->sub));
+    KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, kc_min(KC_BLOCK_UTMOST, n), &s->sub));
     memcpy(s->grad, from->grad, n * sizeof *s->grad);
     s->front = (kc_front){.n = n, .n_groups = dual->n_groups};
     for (size_t p = 0; p < n; p++) {
-        refresh(s, p);
-        s->front.n_sv += coefficient(s, p) != 0;
+        kc_block_refresh(s, p);
+        s->front.n_sv += kc_block_coefficient(s, p) != 0;
     }
     for (int32_t g = 0; g < dual->n_groups; g++) {
         s->front.up[g] = s->up[g];
@@ -181,7 +120,7 @@ static kc_status start(solver *s, const kc_solution *from)
 /* ---- One outer step, part by part ---------------------------------------------------------- */
 
 /* The peaks of the groups; returns the largest violation. */
-static double look(solver *s)
+static double look(kc_blocks *s)
 {
     double violation = -HUGE_VAL;
 
@@ -196,7 +135,7 @@ static double look(solver *s)
     return violation;
 }
 
-static size_t choose_size(solver *s, double violation)
+static size_t choose_size(kc_blocks *s, double violation)
 {
     size_t n = s->dual->n_points;
     size_t least = kc_min(LEAST_SIZE, n / LEAST_SHARE);
@@ -216,145 +155,17 @@ static size_t choose_size(solver *s, double violation)
     return kc_min(kc_round_up(kc_min(kc_max(size, least), most), 16), most);
 }
 
-/* Copies of everything that belongs to the members, in the order of their slots. */
-static void load_block(solver *s)
-{
-    const kc_dual *dual = s->dual;
-    kc_pairs *pairs = &s->pairs;
-    size_t w = s->sub.n_slots;
-    size_t stride = kc_round_up(w, KC_SMO_PAD);
-    double *grad = s->inner;
-    double *next = grad;
-    size_t bytes = kc_dtype_bytes(s->sub.dtype);
-    double *lo[2] = {NULL, NULL};
-    double *hi[2] = {NULL, NULL};
-
-    *pairs = (kc_pairs){.n = w,
-                        .n_groups = dual->n_groups,
-                        .epsilon = dual->epsilon,
-                        .exact_below = KC_EXACT_TOLS * dual->tol,
-                        .dtype = s->sub.dtype,
-                        .gram = s->sub.values,
-                        .ld = s->sub.ld,
-                        .n_steps = pairs->n_steps,
-                        .objective = pairs->objective};
-    pairs->grad = next += stride;
-    pairs->diag = next += stride;
-    for (int32_t g = 0; g < dual->n_groups; g++) {
-        pairs->beta[g] = next += stride;
-        pairs->lo[g] = lo[g] = next += stride;
-        pairs->hi[g] = hi[g] = next += stride;
-        pairs->up[g] = next += stride;
-        pairs->low[g] = next += stride;
-    }
-    for (size_t k = 0; k < w; k++) {
-        size_t p = (size_t)s->sub.position_of[k];
-        grad[k] = s->grad[p];
-        memcpy((char *)pairs->diag + k * bytes,
-               (const char *)s->sub.values + k * (s->sub.ld + 1) * bytes, bytes);
-        for (int32_t g = 0; g < dual->n_groups; g++) {
-            size_t v = (size_t)g * dual->n_points + p;
-            pairs->beta[g][k] = s->beta[v];
-            lo[g][k] = dual->lo[v];
-            hi[g][k] = dual->hi[v];
-        }
-        s->old_coefficient[k] = coefficient(s, p);
-    }
-    /* Floats do: the gradient of all points is computed from what the block finds, in doubles. */
-    pairs->lanes = kc_pairs_suit_single(pairs->dtype, grad, w, s->inner_tol) ? KC_F32 : KC_F64;
-    kc_pairs_start(pairs, grad);
-}
-
-/* A row is wanted again while its variable is free: it will move again. */
-static kc_keep find_keep(const kc_pairs *pairs, size_t k)
-{
-    for (int32_t g = 0; g < pairs->n_groups; g++)
-        if (kc_is_free(pairs->epsilon, pairs->beta[g][k], pairs->lo[g][k], pairs->hi[g][k]))
-            return KC_KEEP_HIGH;
-    return KC_KEEP_NOT;
-}
-
-/* The gradient after the block, into next_grad. */
-static kc_status apply_block(solver *s)
-{
-    const kc_pairs *pairs = &s->pairs;
-    kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta, .keep = s->moved_keep};
-
-    for (size_t k = 0; k < pairs->n; k++) {
-        double delta = kc_pairs_coefficient(pairs, k) - s->old_coefficient[k];
-        if (delta == 0)
-            continue;
-        s->moved_points[moved.n] =
-            (int32_t)kc_cols_point(&s->dual->cols, (size_t)s->sub.position_of[k]);
-        s->moved_delta[moved.n] = delta;
-        s->moved_keep[moved.n++] = (uint8_t)find_keep(pairs, k);
-    }
-    kc_status status =
-        kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
-    if (status == KC_ERR_TIME) { /* once more, now that there is time for nothing else */
-        kc_call_extend(s->call);
-        status = kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
-        kc_call_expire(s->call);
-    }
-    s->n_visits += (int64_t)moved.n;
-    return status;
-}
-
-/* Takes over what the block found, now that its gradient is known. */
-static void store_block(solver *s)
-{
-    const kc_pairs *pairs = &s->pairs;
-    double *grad = s->grad;
-
-    s->grad = s->next_grad;
-    s->next_grad = grad;
-    for (size_t k = 0; k < pairs->n; k++) {
-        size_t p = (size_t)s->sub.position_of[k];
-        for (int32_t g = 0; g < pairs->n_groups; g++)
-            s->beta[(size_t)g * s->dual->n_points + p] = pairs->beta[g][k];
-        s->front.n_sv += coefficient(s, p) != 0;
-        s->front.n_sv -= s->old_coefficient[k] != 0;
-        refresh(s, p);
-    }
-}
-
-static double choose_inner_tol(const solver *s, double violation)
-{
-    bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol &&
-                   !kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points);
-
-    return fmax(INNER_TOL_SHARE * s->dual->tol,
-                (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
-}
-
-/* The problem of the working set alone. */
-static kc_status solve_block(solver *s, double violation, int64_t max_iter, bool *has_moved)
-{
-    kc_stop inner_stop;
-
-    s->inner_tol = choose_inner_tol(s, violation);
-    load_block(s);
-    int64_t before = s->pairs.n_steps;
-    int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
-    int64_t left = max_iter - before;
-    KC_TRY(
-        kc_pairs_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
-    *has_moved = s->pairs.n_steps > before;
-    return KC_OK;
-}
-
-static bool is_crowded(const solver *s)
+static bool is_crowded(const kc_blocks *s)
 {
     const double n_free = (double)s->set.n_free;
 
     if (s->set.n_free > s->utmost_size && (double)s->set.n_violators < CROWDED_LATE * n_free)
         return true;
-    return kc_block_is_crowded(s->sub.dtype, s->set.n_free, s->dual->n_points) &&
-           n_free > CROWDED_SHARE * (double)s->front.n_sv;
+    return kc_block_is_too_full(s) && n_free > CROWDED_SHARE * (double)s->front.n_sv;
 }
 
 /* Every violator less has made so many support vectors more; the free ones keep their share. */
-static bool will_be_crowded(const solver *s)
+static bool will_be_crowded(const kc_blocks *s)
 {
     double n_sv = (double)s->front.n_sv;
     double n_violators = (double)s->set.n_violators;
@@ -364,12 +175,12 @@ static bool will_be_crowded(const solver *s)
     double free_share = (double)s->set.n_free / fmax(n_sv, 1);
 
     return s->n_outer == FORESIGHT_STEPS && free_share > CROWDED_SHARE &&
-           kc_block_is_crowded(s->sub.dtype, (size_t)(free_share * (n_sv + yield * n_violators)),
+           kc_block_is_crowded((size_t)(free_share * (n_sv + yield * n_violators)),
                                s->dual->n_points);
 }
 
 /* After some blocks. */
-static kc_block_end judge(const solver *s)
+static kc_block_end judge(const kc_blocks *s)
 {
     const kc_census now = {.n_blocks = s->n_outer,
                            .n_steps = s->pairs.n_steps - s->first_step,
@@ -383,7 +194,7 @@ static kc_block_end judge(const solver *s)
 }
 
 /* What the first block would end in, if it were applied. */
-static kc_status foresee(solver *s, kc_block_end *end)
+static kc_status foresee(kc_blocks *s, kc_block_end *end)
 {
     const kc_block_view view = {.pairs = &s->pairs,
                                 .position_of = s->sub.position_of,
@@ -402,7 +213,7 @@ static kc_status foresee(solver *s, kc_block_end *end)
 }
 
 /* The next working set; returns how many members its matrix should have room for. */
-static size_t choose_set(solver *s, double violation)
+static size_t choose_set(kc_blocks *s, double violation)
 {
     kc_workset_look(&s->set, &s->front);
     size_t size = choose_size(s, violation);
@@ -415,36 +226,38 @@ static size_t choose_set(solver *s, double violation)
     return kc_max(size, s->set.n_members);
 }
 
-static kc_status step(solver *s, double violation, size_t size, int64_t max_iter, bool *has_moved,
-                      kc_block_end *end)
+static kc_status step(kc_blocks *s, double violation, size_t size, int64_t max_iter,
+                      bool *has_moved, kc_block_end *end)
 {
+    const int64_t n_steps = s->pairs.n_steps;
     const double objective = s->pairs.objective;
+    bool is_taken = false;
 
-    KC_TRY(kc_subgram_change(s->call, s->store, &s->sub, s->set.members, s->set.n_members, size));
-    KC_TRY(solve_block(s, violation, max_iter, has_moved));
+    KC_TRY(kc_block_load(s, violation, size));
+    KC_TRY(kc_block_run(s, max_iter, has_moved));
     if (end != NULL)
         KC_TRY(foresee(s, end));
-    if (end != NULL && *end != KC_BLOCK_TO_BLOCKS) { /* as if it had not been */
-        s->pairs.n_steps = s->first_step;
+    const bool is_given_up = end != NULL && *end != KC_BLOCK_TO_BLOCKS;
+    if (*has_moved && !is_given_up)
+        KC_TRY(kc_block_take(s, objective, &is_taken));
+    if (!is_taken) { /* as if it had not been */
+        s->pairs.n_steps = n_steps;
         s->pairs.objective = objective;
-        return KC_OK;
     }
-    KC_TRY(apply_block(s));
-    store_block(s);
-    s->n_outer++;
+    *has_moved |= !is_given_up && kc_block_go_exact(s, *has_moved); /* there may be more to find */
     return KC_OK;
 }
 
 /* ---- The driver ---------------------------------------------------------------------------- */
 
-static void tell(solver *s, double violation)
+static void tell(kc_blocks *s, double violation)
 {
     s->call->progress.n_iter = s->pairs.n_steps;
     s->call->progress.objective = s->pairs.objective;
     s->call->progress.violation = violation;
 }
 
-static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop)
+static bool is_over(kc_blocks *s, double violation, int64_t max_iter, kc_stop *stop)
 {
     tell(s, violation);
     if (violation < s->dual->tol)
@@ -459,7 +272,7 @@ static bool is_over(solver *s, double violation, int64_t max_iter, kc_stop *stop
     return true;
 }
 
-static kc_status run(solver *s, kc_stop *stop, kc_block_end *end)
+static kc_status run(kc_blocks *s, kc_stop *stop, kc_block_end *end)
 {
     int64_t max_iter = kc_dual_max_iter(s->dual);
 
@@ -483,11 +296,11 @@ static kc_status run(solver *s, kc_stop *stop, kc_block_end *end)
         }
         if (kc_watch_stretch(&s->watch, s->beta, s->grad))
             for (size_t p = 0; p < s->dual->n_points; p++)
-                refresh(s, p);
+                kc_block_refresh(s, p);
     }
 }
 
-static kc_status solve(solver *s, kc_solution *out, kc_block_end *end)
+static kc_status solve(kc_blocks *s, kc_solution *out, kc_block_end *end)
 {
     kc_arena_point point = kc_arena_mark(s->call->arena);
     kc_status status = start(s, out);
@@ -508,7 +321,7 @@ static kc_status solve(solver *s, kc_solution *out, kc_block_end *end)
 kc_status kc_block_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
                          kc_block_end *end)
 {
-    solver s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
+    kc_blocks s = {.call = call, .store = store, .dual = dual, .beta = out->beta};
 
     return solve(&s, out, end);
 }

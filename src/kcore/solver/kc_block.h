@@ -9,9 +9,9 @@
 
 #include "solver/kc_dual.h"
 
-/* Whether a working set with rows of dtype has no room for so many free variables: then every block
- * undoes the work of the last, and steps over all points cost less. */
-bool kc_block_is_crowded(kc_dtype dtype, size_t n_free, size_t n_points);
+/* Whether a working set has no room for so many free variables: then every block undoes the work of
+ * the last, and steps over all points cost less. */
+bool kc_block_is_crowded(size_t n_free, size_t n_points);
 
 /* How a problem that was begun by blocks goes on: solver/kc_outlook.h. */
 typedef enum kc_block_end {

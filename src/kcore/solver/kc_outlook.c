@@ -52,12 +52,11 @@ static bool is_dense(const kc_dual *dual, const kc_census *c)
 }
 
 /* All support vectors are free, and they will be too many. */
-static bool will_be_crowded(const kc_store *store, const kc_dual *dual, const kc_census *c)
+static bool will_be_crowded(const kc_dual *dual, const kc_census *c)
 {
     size_t n = dual->n_points;
 
-    return (double)c->n_free > ALL_FREE_SHARE * (double)c->n_sv &&
-           kc_block_is_crowded(kc_store_dtype(store), n, n);
+    return (double)c->n_free > ALL_FREE_SHARE * (double)c->n_sv && kc_block_is_crowded(n, n);
 }
 
 /* Someone who has to be asked is asked for no more than is needed; and sums through w need no
@@ -96,7 +95,7 @@ kc_block_end kc_outlook_judge(const kc_store *store, const kc_dual *dual, const 
 
     if (is_full && can_be_greedy(store, dual) && kc_store_work(store) >= GREEDY_WORK)
         return KC_BLOCK_TO_GREEDY;
-    if (census->is_crowded || (is_full && will_be_crowded(store, dual, census)))
+    if (census->is_crowded || (is_full && will_be_crowded(dual, census)))
         return suits_crowd(store, dual, census) ? KC_BLOCK_TO_GREEDY : KC_BLOCK_TO_PAIRS;
     return is_full && suits_cheap(store, dual, census) ? KC_BLOCK_TO_GREEDY : KC_BLOCK_TO_BLOCKS;
 }

@@ -314,7 +314,8 @@ static kc_status take_step(kc_pairs *pairs, double tol, double *violation, bool 
 static void tell(kc_call *call, const kc_pairs *pairs, double violation)
 {
     call->progress.n_iter = pairs->n_steps;
-    call->progress.objective = pairs->objective;
+    if (!pairs->is_rounded)
+        call->progress.objective = pairs->objective;
     call->progress.violation = violation;
 }
 

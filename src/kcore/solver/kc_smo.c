@@ -298,7 +298,7 @@ static bool is_crowded(const smo *s)
     for (int32_t g = 0; g < pairs->n_groups; g++)
         for (size_t p = 0; p < pairs->n; p++)
             n_free += s->up[g][p] == s->low[g][p];
-    return kc_block_is_crowded(pairs->dtype, n_free, pairs->n);
+    return kc_block_is_crowded(n_free, pairs->n);
 }
 
 /* Everything but memory: the arena is given back by the caller. */

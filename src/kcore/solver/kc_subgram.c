@@ -27,8 +27,12 @@
 #define SPREAD_WORK ((size_t)24)
 #define MIRROR_WORK ((size_t)8)
 
-/* New members whose values are computed at a time. */
+/* New members whose values are computed at a time, and bytes of values that are to be rounded. */
 #define MOST_NEW ((size_t)256)
+#define MOST_WIDE_BYTES ((size_t)36 << 20)
+
+/* Values that one thread rounds before others are awake. */
+#define LEAST_SHARED_ROUNDING ((size_t)1 << 18)
 
 enum { NO_SLOT = -1 };
 
@@ -134,7 +138,66 @@ static size_t seat_new(kc_subgram *sub, const int32_t *positions, size_t n, int3
     return n_new;
 }
 
+static void clear(kc_subgram *sub)
+{
+    for (size_t s = 0; s < sub->n_slots; s++)
+        unseat(sub, s);
+    sub->n_slots = 0;
+}
+
+void kc_subgram_retype(kc_context *ctx, kc_store *store, kc_subgram *sub, kc_dtype dtype,
+                       size_t largest)
+{
+    clear(sub);
+    kc_subgram_free(ctx, store, sub);
+    sub->dtype = dtype;
+    sub->largest = largest;
+}
+
 /* ---- Their values -------------------------------------------------------------------------- */
+
+typedef struct rounding {
+    const double *from; /* n_cols values a row */
+    float *to;
+    size_t n_rows, n_cols, ld;
+} rounding;
+
+static void round_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const rounding *job = data;
+    const size_t end = kc_min(job->n_rows, (chunk + 1) * CHUNK_ROWS);
+
+    (void)worker;
+    for (size_t i = chunk * CHUNK_ROWS; i < end; i++)
+        for (size_t j = 0; j < job->n_cols; j++)
+            job->to[i * job->ld + j] = (float)job->from[i * job->n_cols + j];
+}
+
+/* As kc_store_gather, in the type of the matrix. */
+static kc_status gather(kc_call *call, kc_store *store, const kc_subgram *sub,
+                        const int32_t *points, size_t n_rows, const int32_t *others, size_t n_cols,
+                        void *out, size_t ld)
+{
+    if (sub->dtype == kc_store_dtype(store))
+        return kc_store_gather(call, store, points, n_rows, others, n_cols, out, ld);
+
+    kc_arena_point point = kc_arena_mark(call->arena);
+    double *wide = kc_call_take(call, n_rows * n_cols, sizeof *wide);
+    rounding job = {wide, out, n_rows, n_cols, ld};
+    kc_status status =
+        wide != NULL ? kc_store_gather(call, store, points, n_rows, others, n_cols, wide, n_cols)
+                     : kc_fail_nomem(call->err);
+
+    if (status == KC_OK) {
+        int32_t n_threads = call->n_threads;
+        if (n_rows * n_cols < LEAST_SHARED_ROUNDING)
+            call->n_threads = 1;
+        status = kc_parallel_for(call, kc_ceil_div(n_rows, CHUNK_ROWS), round_chunk, &job);
+        call->n_threads = n_threads;
+    }
+    kc_arena_release(call->arena, point);
+    return status;
+}
 
 typedef struct spreading {
     kc_subgram *sub;
@@ -186,9 +249,12 @@ static void spread_chunk(void *data, size_t chunk, int32_t worker)
     }
 }
 
-static bool is_cheaper_anew(const kc_store *store, size_t n, size_t n_new)
+static bool is_cheaper_anew(const kc_store *store, const kc_subgram *sub, size_t n, size_t n_new)
 {
     size_t work = kc_store_work(store);
+
+    if (sub->dtype != kc_store_dtype(store) && n * n * sizeof(double) > MOST_WIDE_BYTES)
+        return false;
 
     /* To pick from all over a matrix is what costs; and whoever is asked is asked for no more than
      * is needed. */
@@ -210,8 +276,8 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
         return kc_fail_nomem(call->err);
     for (size_t s = 0; s < n; s++)
         points[s] = (int32_t)kc_cols_point(sub->cols, (size_t)sub->position_of[s]);
-    if (is_cheaper_anew(store, n, n_new))
-        return kc_store_gather(call, store, points, n, points, n, sub->values, sub->ld);
+    if (is_cheaper_anew(store, sub, n, n_new))
+        return gather(call, store, sub, points, n, points, n, sub->values, sub->ld);
     memset(is_new, 0, n * sizeof *is_new);
     for (size_t k = 0; k < n_new; k++) {
         points[n + k] = points[new_slots[k]];
@@ -226,18 +292,10 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
     for (size_t k = 0; k < n_new; k += MOST_NEW) {
         job.new_slots = new_slots + k;
         job.n_new = kc_min(MOST_NEW, n_new - k);
-        KC_TRY(kc_store_gather(call, store, points, n, points + n + k, job.n_new, block,
-                               job.block_ld));
+        KC_TRY(gather(call, store, sub, points, n, points + n + k, job.n_new, block, job.block_ld));
         KC_TRY(kc_parallel_for(call, kc_ceil_div(n, CHUNK_ROWS), spread_chunk, &job));
     }
     return KC_OK;
-}
-
-static void clear(kc_subgram *sub)
-{
-    for (size_t s = 0; s < sub->n_slots; s++)
-        unseat(sub, s);
-    sub->n_slots = 0;
 }
 
 /* The values move with their rows, polled on the way: the system clears the pages of new memory. */

@@ -1,0 +1,86 @@
+/* Inside of the block solver: solver/kc_block.c has the outer steps, solver/kc_block_inner.c what a
+ * block does by itself. */
+#ifndef KC_BLOCK_IMPL_H
+#define KC_BLOCK_IMPL_H
+
+#include "solver/kc_block.h"
+#include "solver/kc_pairs.h"
+#include "solver/kc_subgram.h"
+#include "solver/kc_watch.h"
+#include "solver/kc_workset.h"
+
+/* The most members of a working set, with a matrix of floats, and of doubles: it takes 64 MiB. */
+#define KC_BLOCK_UTMOST ((size_t)4096)
+#define KC_BLOCK_UTMOST_WIDE ((size_t)2896)
+
+typedef struct kc_blocks {
+    kc_call *call;
+    kc_store *store;
+    const kc_dual *dual;
+    double *grad, *next_grad; /* padded */
+    double *beta;
+    double *up[2], *low[2]; /* padded */
+    kc_front front;
+    kc_workset set;
+    kc_subgram sub;
+    size_t most_size, utmost_size;
+    double moved_length; /* of the last block's moves */
+    bool is_long;        /* it took many steps per member */
+    bool is_astray;      /* rounded values have led too far away, or would */
+    kc_watch watch;
+    double inner_tol;       /* of the last block */
+    double least_violation; /* when the set last grew or the violation fell */
+    int32_t n_stalled;
+    int32_t n_crowded;                /* outer steps in a row */
+    size_t old_n_sv, old_n_violators; /* before the last outer step */
+
+    /* Of the working set; padded. */
+    kc_pairs pairs;
+    double *inner; /* the gradient, then all arrays of pairs */
+    double *old_coefficient;
+    int32_t *moved_points;
+    double *moved_delta;
+    uint8_t *moved_keep;
+
+    int64_t n_outer, n_visits;
+    int64_t first_step; /* what the count of steps began with */
+} kc_blocks;
+
+/* The largest set there may be, whose matrix is of this type. */
+KC_INLINE size_t kc_block_utmost(kc_dtype dtype)
+{
+    return dtype == KC_F64 ? KC_BLOCK_UTMOST_WIDE : KC_BLOCK_UTMOST;
+}
+
+KC_INLINE void kc_block_refresh(kc_blocks *s, size_t p)
+{
+    for (int32_t g = 0; g < s->dual->n_groups; g++) {
+        size_t v = (size_t)g * s->dual->n_points + p;
+        s->up[g][p] = kc_rise(s->dual->epsilon, s->beta[v], s->dual->hi[v]);
+        s->low[g][p] = kc_fall(s->dual->epsilon, s->beta[v], s->dual->lo[v]);
+    }
+}
+
+KC_INLINE double kc_block_coefficient(const kc_blocks *s, size_t p)
+{
+    return s->dual->n_groups == 2 ? s->beta[p] + s->beta[s->dual->n_points + p] : s->beta[p];
+}
+
+/* Whether a set with all free variables would be larger than there may be. */
+bool kc_block_is_too_full(const kc_blocks *s);
+
+/* The matrix of the set, which has room for `size` members, of the type that suits it. */
+kc_status kc_block_load(kc_blocks *s, double violation, size_t size);
+
+/* Solves the problem of the members alone. */
+kc_status kc_block_run(kc_blocks *s, int64_t max_iter, bool *has_moved);
+
+/* Brings what the block found into the solution, unless the rows see no gain in it; `objective` is
+ * that before it. */
+kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken);
+
+/* After a block that has not moved, or rounded values that have led astray: whether the values of
+ * the rows are to be tried, which are taken from now on. */
+bool kc_block_go_exact(kc_blocks *s, bool has_moved);
+
+#endif

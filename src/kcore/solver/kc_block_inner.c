@@ -1,0 +1,252 @@
+/* A block by itself.  See kc_block_impl.h.
+ *
+ * Where rows are doubles, the matrix of a larger working set has floats all the same.  Each block
+ * starts from the gradient of the rows, so that the rounding of its own moves is all there is. What
+ * that makes is told from the moves of the block before it, and afterwards by the rows: where it is
+ * more than the block is to be solved to, values are taken as they are from then on. */
+#include <math.h>
+#include <string.h>
+
+#include "solver/kc_block_impl.h"
+
+/* Doubles are rounded for sets of so many members, and where a block took so many steps for each.
+ */
+#define ROUNDED_SIZE ((size_t)1024)
+#define ROUNDED_STEPS_PER_MEMBER 4
+
+/* Rounding puts a value off by half of this share at the most; over many moves this is what adds
+ * up, since it goes either way. */
+#define ROUNDING_SHARE 0x1p-24
+
+/* A block is solved to this share of the violation, and not below this share of tol. */
+#define INNER_SHARE 0.1
+#define INNER_TOL_SHARE 0.9
+
+/* ... but to this share, where the last block left less than LEFT_BY_BLOCK times its tolerance: it
+ * is the blocks that leave violations then, not variables outside, and with every block all free
+ * variables move. */
+#define INNER_SHARE_LATE 0.01
+#define LEFT_BY_BLOCK 4.0
+#define INNER_STEPS_PER_MEMBER 100
+
+/* ---- Its matrix ---------------------------------------------------------------------------- */
+
+static bool is_rounded(const kc_blocks *s)
+{
+    return s->sub.dtype != kc_store_dtype(s->store);
+}
+
+static void set_type(kc_blocks *s, kc_dtype dtype)
+{
+    s->utmost_size = kc_min(kc_block_utmost(dtype), s->dual->n_points);
+    s->most_size = kc_min(s->most_size, s->utmost_size);
+    kc_subgram_retype(s->call->ctx, s->store, &s->sub, dtype, s->utmost_size);
+}
+
+static double choose_inner_tol(const kc_blocks *s, double violation)
+{
+    bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol && !kc_block_is_too_full(s);
+
+    return fmax(INNER_TOL_SHARE * s->dual->tol,
+                (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
+}
+
+/* For moves as long as the last ones, and a block that is to be solved to inner_tol. */
+static bool may_round(const kc_blocks *s)
+{
+    return !s->is_astray &&
+           ROUNDING_SHARE * s->watch.largest_diag * s->moved_length <= s->inner_tol;
+}
+
+kc_status kc_block_load(kc_blocks *s, double violation, size_t size)
+{
+    s->inner_tol = choose_inner_tol(s, violation);
+    if (is_rounded(s) && !may_round(s)) {
+        s->is_astray = true;
+        set_type(s, kc_store_dtype(s->store));
+    } else if (s->sub.dtype == KC_F64 && may_round(s) && (size >= ROUNDED_SIZE || s->is_long)) {
+        set_type(s, KC_F32);
+    }
+    return kc_subgram_change(s->call, s->store, &s->sub, s->set.members,
+                             kc_min(s->set.n_members, s->utmost_size),
+                             kc_min(size, s->utmost_size));
+}
+
+bool kc_block_go_exact(kc_blocks *s, bool has_moved)
+{
+    s->is_astray |= is_rounded(s) && !has_moved;
+    if (!s->is_astray || !is_rounded(s))
+        return false;
+    set_type(s, kc_store_dtype(s->store));
+    return true;
+}
+
+/* ---- Its problem --------------------------------------------------------------------------- */
+
+/* Copies of everything that belongs to the members, in the order of their slots. */
+static void load_block(kc_blocks *s)
+{
+    const kc_dual *dual = s->dual;
+    kc_pairs *pairs = &s->pairs;
+    size_t w = s->sub.n_slots;
+    size_t stride = kc_round_up(w, KC_SMO_PAD);
+    double *grad = s->inner;
+    double *next = grad;
+    size_t bytes = kc_dtype_bytes(s->sub.dtype);
+    double *lo[2] = {NULL, NULL};
+    double *hi[2] = {NULL, NULL};
+
+    *pairs = (kc_pairs){.n = w,
+                        .n_groups = dual->n_groups,
+                        .epsilon = dual->epsilon,
+                        .exact_below = KC_EXACT_TOLS * dual->tol,
+                        .dtype = s->sub.dtype,
+                        .is_rounded = is_rounded(s),
+                        .gram = s->sub.values,
+                        .ld = s->sub.ld,
+                        .n_steps = pairs->n_steps,
+                        .objective = pairs->objective};
+    pairs->grad = next += stride;
+    pairs->diag = next += stride;
+    for (int32_t g = 0; g < dual->n_groups; g++) {
+        pairs->beta[g] = next += stride;
+        pairs->lo[g] = lo[g] = next += stride;
+        pairs->hi[g] = hi[g] = next += stride;
+        pairs->up[g] = next += stride;
+        pairs->low[g] = next += stride;
+    }
+    for (size_t k = 0; k < w; k++) {
+        size_t p = (size_t)s->sub.position_of[k];
+        grad[k] = s->grad[p];
+        memcpy((char *)pairs->diag + k * bytes,
+               (const char *)s->sub.values + k * (s->sub.ld + 1) * bytes, bytes);
+        for (int32_t g = 0; g < dual->n_groups; g++) {
+            size_t v = (size_t)g * dual->n_points + p;
+            pairs->beta[g][k] = s->beta[v];
+            lo[g][k] = dual->lo[v];
+            hi[g][k] = dual->hi[v];
+        }
+        s->old_coefficient[k] = kc_block_coefficient(s, p);
+    }
+    /* Floats do: the gradient of all points is computed from what the block finds, in doubles. */
+    pairs->lanes = kc_pairs_suit_single(pairs->dtype, grad, w, s->inner_tol) ? KC_F32 : KC_F64;
+    kc_pairs_start(pairs, grad);
+}
+
+kc_status kc_block_run(kc_blocks *s, int64_t max_iter, bool *has_moved)
+{
+    kc_stop inner_stop;
+
+    load_block(s);
+    int64_t before = s->pairs.n_steps;
+    int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
+    int64_t left = max_iter - before;
+    KC_TRY(
+        kc_pairs_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
+    *has_moved = s->pairs.n_steps > before;
+    s->is_long = s->pairs.n_steps - before > ROUNDED_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
+    return KC_OK;
+}
+
+/* ---- What comes of it ---------------------------------------------------------------------- */
+
+/* A row is wanted again while its variable is free: it will move again. */
+static kc_keep find_keep(const kc_pairs *pairs, size_t k)
+{
+    for (int32_t g = 0; g < pairs->n_groups; g++)
+        if (kc_is_free(pairs->epsilon, pairs->beta[g][k], pairs->lo[g][k], pairs->hi[g][k]))
+            return KC_KEEP_HIGH;
+    return KC_KEEP_NOT;
+}
+
+/* The gradient after the block, into next_grad. */
+static kc_status apply_block(kc_blocks *s)
+{
+    const kc_pairs *pairs = &s->pairs;
+    kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta, .keep = s->moved_keep};
+    double moved_square = 0;
+
+    for (size_t k = 0; k < pairs->n; k++) {
+        double delta = kc_pairs_coefficient(pairs, k) - s->old_coefficient[k];
+        moved_square += delta * delta;
+        if (delta == 0)
+            continue;
+        s->moved_points[moved.n] =
+            (int32_t)kc_cols_point(&s->dual->cols, (size_t)s->sub.position_of[k]);
+        s->moved_delta[moved.n] = delta;
+        s->moved_keep[moved.n++] = (uint8_t)find_keep(pairs, k);
+    }
+    kc_status status =
+        kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+    if (status == KC_ERR_TIME) { /* once more, now that there is time for nothing else */
+        kc_call_extend(s->call);
+        status = kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+        kc_call_expire(s->call);
+    }
+    s->n_visits += (int64_t)moved.n;
+    s->moved_length = sqrt(moved_square);
+    return status;
+}
+
+/* What the block has gained by the rows, now that the gradient after it is known. */
+static double find_gain(const kc_blocks *s)
+{
+    const kc_pairs *pairs = &s->pairs;
+    double gain = 0;
+
+    for (size_t k = 0; k < pairs->n; k++) {
+        const size_t p = (size_t)s->sub.position_of[k];
+        const double delta = kc_pairs_coefficient(pairs, k) - s->old_coefficient[k];
+        gain += 0.5 * delta * (s->grad[p] + s->next_grad[p]);
+        for (int32_t g = 0; g < pairs->n_groups; g++)
+            gain -= pairs->epsilon *
+                    (fabs(pairs->beta[g][k]) - fabs(s->beta[(size_t)g * s->dual->n_points + p]));
+    }
+    return gain;
+}
+
+/* Whether rounded values have led to where the rows would have, to within the block's tolerance. */
+static bool is_near(const kc_blocks *s)
+{
+    bool is_all = true; /* NaN is not */
+
+    for (size_t k = 0; k < s->pairs.n; k++)
+        is_all &= fabs(kc_value_at(s->pairs.lanes, s->pairs.grad, k) -
+                       s->next_grad[s->sub.position_of[k]]) <= s->inner_tol;
+    return is_all;
+}
+
+/* Takes over what the block found, now that its gradient is known. */
+static void store_block(kc_blocks *s)
+{
+    const kc_pairs *pairs = &s->pairs;
+    double *grad = s->grad;
+
+    s->grad = s->next_grad;
+    s->next_grad = grad;
+    for (size_t k = 0; k < pairs->n; k++) {
+        size_t p = (size_t)s->sub.position_of[k];
+        for (int32_t g = 0; g < pairs->n_groups; g++)
+            s->beta[(size_t)g * s->dual->n_points + p] = pairs->beta[g][k];
+        s->front.n_sv += kc_block_coefficient(s, p) != 0;
+        s->front.n_sv -= s->old_coefficient[k] != 0;
+        kc_block_refresh(s, p);
+    }
+}
+
+kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken)
+{
+    KC_TRY(apply_block(s));
+    *is_taken = true;
+    if (is_rounded(s)) {
+        const double gain = find_gain(s);
+        *is_taken = gain > 0;
+        s->is_astray = !*is_taken || !is_near(s);
+        s->pairs.objective = objective - gain;
+    }
+    if (*is_taken) {
+        store_block(s);
+        s->n_outer++;
+    }
+    return KC_OK;
+}
