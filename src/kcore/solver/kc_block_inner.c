@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "solver/kc_block_impl.h"
+#include "solver/kc_newton.h"
 
 /* Doubles are rounded for sets of so many members, and where a block took so many steps for each.
  */
@@ -142,7 +143,7 @@ kc_status kc_block_run(kc_blocks *s, int64_t max_iter, bool *has_moved)
     int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
     int64_t left = max_iter - before;
     KC_TRY(
-        kc_pairs_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
+        kc_newton_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
     *has_moved = s->pairs.n_steps > before;
     s->is_long = s->pairs.n_steps - before > ROUNDED_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
     return KC_OK;
