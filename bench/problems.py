@@ -37,7 +37,7 @@ class Case:
     """A problem on n samples of a source: a set of the data folder, or ``synthetic``."""
 
     name: str
-    group: str  # latency, real, grid, limit, scaling, memory
+    group: str  # latency, real, large, grid, limit, scaling, memory
     problem: Problem
     source: str
     n: int
@@ -185,6 +185,41 @@ def real_cases(mode: str, folder: Path | None) -> Iterator[Case]:
             continue
         size = {"quick": min(n, QUICK_N), "default": n, "full": n_full}[mode]
         yield Case(name, "real", problem, source, size, scale=scale)
+
+
+# Boxes at which steps are what takes the time.  Parameters are otherwise those of REAL.
+LARGE = [
+    # name, source, scale, problem, n, features where it is synthetic
+    ("svmguide1", "svmguide1", "minmax", Problem(C=1000, gamma=2), 3089, 0),
+    ("eeg_eye", "eeg_eye", "robust", Problem(C=1000, gamma=0.5), 5000, 0),
+    ("covtype", "covtype_15k", "minmax", Problem(C=1000, gamma=1), 3000, 0),
+    (
+        "abalone svr",
+        "abalone",
+        "standard",
+        Problem("svr", C=100, gamma=0.2, epsilon=0.1),
+        4177,
+        0,
+    ),
+    (
+        "cpusmall svr",
+        "cpusmall",
+        "standard",
+        Problem("svr", C=100, gamma=0.1, epsilon=0.1),
+        3000,
+        0,
+    ),
+    ("3000 x 4", "synthetic", "none", Problem(C=1000, gamma=1 / 4), 3000, 4),
+    ("3000 x 40", "synthetic", "none", Problem(C=1000, gamma=1 / 40), 3000, 40),
+]
+
+
+def large_cases(mode: str, folder: Path | None) -> Iterator[Case]:
+    """Give problems with large boxes, on sets that the folder has and on synthetic ones."""
+    for name, source, scale, problem, n, d in [] if mode == "quick" else LARGE:
+        if source == "synthetic" or datasets.has(folder, source):
+            title = f"{name} C={problem.C:g}"
+            yield Case(title, "large", problem, source, n, d, scale=scale)
 
 
 def with_cache(case: Case, megabytes: float | None) -> Case:

@@ -88,6 +88,15 @@ def add_ratio_goals(
         )
 
 
+def run_large(run: Run) -> None:
+    """Solve problems with large boxes, where steps cost more than kernel values."""
+    cases = problems.large_cases(run.mode, run.folder)
+    results = run.run_group(cases, [run.max_threads], run.settings, [])
+    if results:
+        text, _ = fit_table(run, results, run.max_threads)
+        print(f"\nLarge C, {run.max_threads} threads: fit\n\n{text}")
+
+
 def run_grid(run: Run) -> None:
     settings = replace(run.settings, fit_seconds=run.settings.fit_seconds / 2)
     cases = problems.grid_cases(run.mode)

@@ -27,7 +27,7 @@ from session import Session, add_programs, option_parser
 from svm_run import ALL_ROWS, Run, thread_counts
 from workers import open_workers
 
-GROUPS = ["latency", "real", "grid", "limit", "scaling", "memory", "micro"]
+GROUPS = ["latency", "real", "large", "grid", "limit", "scaling", "memory", "micro"]
 SETTINGS = {
     "quick": Settings(cap=10.0, fit_seconds=0.3, predict_seconds=0.1, max_rounds=4),
     "default": Settings(),
@@ -38,9 +38,10 @@ SECONDS = {"quick": 120.0, "default": 900.0, "full": float("inf")}
 # Of the time for the whole; what a part does not use is left to those after it.
 SHARES = {
     "latency": 0.1,
-    "real": 0.45,
+    "real": 0.4,
+    "large": 0.1,
     "grid": 0.15,
-    "limit": 0.15,
+    "limit": 0.1,
     "scaling": 0.1,
     "memory": 0.05,
     "micro": 0.0,
@@ -129,6 +130,7 @@ def main() -> None:
     parts: dict[str, Callable[[], None]] = {
         "latency": lambda: svm_parts.run_latency(run),
         "real": lambda: svm_parts.run_real(run),
+        "large": lambda: svm_parts.run_large(run),
         "grid": lambda: svm_parts.run_grid(run),
         "limit": lambda: svm_parts.run_limit(run),
         "scaling": lambda: svm_parts.run_scaling(run),
