@@ -115,10 +115,10 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
 
 /* So many features keep all points apart that most variables are free; within the tube, some are
  * not needed, which takes more blocks to tell. */
-static void check_crowded(size_t d, double epsilon, int64_t n_blocks)
+static void check_crowded(size_t n, size_t d, double epsilon, int64_t n_blocks)
 {
-    sample values = make_sample(2100, d, true, 10);
-    setting set = {.n_threads = 2, .n_cached_rows = 2100, .dtype = KC_F64, .epsilon = epsilon};
+    sample values = make_sample(n, d, true, 10);
+    setting set = {.n_threads = 2, .n_cached_rows = n, .dtype = KC_F64, .epsilon = epsilon};
     kc_store_counters count = {0};
     result mixed = solve_computed(ctx, &values, &set, &count);
 
@@ -138,8 +138,26 @@ static void blocks_that_are_crowded_go_on_by_pairs(void)
 {
     CHECK(kc_block_is_crowded(2000, 2100) && !kc_block_is_crowded(1000, 2100));
     CHECK(kc_block_is_crowded(3500, 100000) && !kc_block_is_crowded(2500, 100000));
-    check_crowded(20, 0.01, 1);
-    check_crowded(10, 0.3, 3);
+    check_crowded(2100, 20, 0.01, 1);
+    check_crowded(4200, 14, 0.4, 3);
+}
+
+/* The same kind of problem, but few enough points. */
+static void sets_with_room_for_all_points_are_not_crowded(void)
+{
+    sample values = make_sample(2100, 10, true, 10);
+    setting set = {.n_threads = 2, .n_cached_rows = 2100, .dtype = KC_F64, .epsilon = 0.3};
+    kc_store_counters count = {0};
+    result all = solve_computed(ctx, &values, &set, &count);
+
+    CHECK(all.solution.stop == KC_STOP_CONVERGED && all.solution.violation < 1e-3);
+    CHECK(all.solution.n_outer > 3);
+    set.method = KC_METHOD_PAIRS;
+    result pairs = solve_computed(ctx, &values, &set, &count);
+    CHECK_NEAR(all.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
+    drop(&all);
+    drop(&pairs);
+    free_sample(&values);
 }
 
 /* ---- Other ends ---------------------------------------------------------------------------- */
@@ -357,6 +375,7 @@ int main(void)
     RUN(pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix);
     RUN(blocks_agree_with_pairs_on_computed_rows);
     RUN(blocks_that_are_crowded_go_on_by_pairs);
+    RUN(sets_with_room_for_all_points_are_not_crowded);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(values_of_any_size_are_solved_or_end);
     RUN(where_rounding_leads_astray_values_are_taken_as_they_are);

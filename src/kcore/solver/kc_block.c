@@ -155,10 +155,18 @@ static size_t choose_size(kc_blocks *s, double violation)
     return kc_min(kc_round_up(kc_min(kc_max(size, least), most), 16), most);
 }
 
+/* A set of all points undoes no work, and has most of the advantages of smaller ones. */
+static bool has_room_for_all(const kc_blocks *s)
+{
+    return s->dual->n_points <= (s->is_astray ? s->utmost_size : KC_BLOCK_UTMOST);
+}
+
 static bool is_crowded(const kc_blocks *s)
 {
     const double n_free = (double)s->set.n_free;
 
+    if (has_room_for_all(s))
+        return false;
     if (s->set.n_free > s->utmost_size && (double)s->set.n_violators < CROWDED_LATE * n_free)
         return true;
     return kc_block_is_too_full(s) && n_free > CROWDED_SHARE * (double)s->front.n_sv;
@@ -174,7 +182,7 @@ static bool will_be_crowded(const kc_blocks *s)
     double yield = n_fewer > n_more ? fmax(n_more, 0) / n_fewer : 1;
     double free_share = (double)s->set.n_free / fmax(n_sv, 1);
 
-    return s->n_outer == FORESIGHT_STEPS && free_share > CROWDED_SHARE &&
+    return s->n_outer == FORESIGHT_STEPS && !has_room_for_all(s) && free_share > CROWDED_SHARE &&
            kc_block_is_crowded((size_t)(free_share * (n_sv + yield * n_violators)),
                                s->dual->n_points);
 }

@@ -4,11 +4,11 @@
 #include <math.h>
 
 /* Points of a part at the least: below, a round of the crew takes as long as it saves; and how many
- * others go over while the caller thinks of the next one, but no more than a share of their part.
- */
+ * others go over while the caller thinks of the next one, but no more than 2 / THINK_SHARE of all,
+ * or than they have between them. */
 #define PART_POINTS ((size_t)2048)
-#define THINK_POINTS ((size_t)3300)
-#define THINK_SHARE 3
+#define THINK_POINTS ((size_t)4000)
+#define THINK_SHARE 5
 
 static_assert(KC_SCOUT_MOST == KC_SCOUT_SIDES * KC_SCOUT_TAKEN, "room for all that are taken");
 
@@ -108,7 +108,8 @@ void kc_scout_hire(kc_scout *s, kc_call *call, bool is_alone)
 
     kc_crew_hire(&s->crew, call, (int32_t)kc_max(most, 1), run_part, s);
     const size_t n_parts = (size_t)s->crew.n_parts;
-    const size_t thinking = kc_min(THINK_POINTS, s->n / THINK_SHARE);
+    const size_t others = kc_max(n_parts - 1, 1);
+    const size_t thinking = kc_min(kc_min(THINK_POINTS, s->n * 2 / THINK_SHARE), s->n / others);
     s->part_points = n_parts > 1 ? (s->n + thinking) / n_parts / KC_SMO_PAD * KC_SMO_PAD : 0;
     s->lead_points = kc_round_up(s->n, KC_SMO_PAD) - (n_parts - 1) * s->part_points;
     s->n_begun = s->n_ended = 0;
