@@ -77,6 +77,12 @@ static void bits_do_not_depend_on_threads_or_cache(void)
     check_equal_bits(ctx, &values, set);
     free_sample(&classes);
     free_sample(&values);
+
+    /* Rounded values and Newton steps: few features, large boxes. */
+    sample hard = make_sample(1500, 4, false, 1000);
+    set = (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F64, .method = KC_METHOD_BLOCK};
+    check_equal_bits(ctx, &hard, set);
+    free_sample(&hard);
 }
 
 static void pair_steps_through_the_cache_give_the_bits_of_the_whole_matrix(void)

@@ -56,22 +56,6 @@ typedef struct newton {
 
 /* ---- Who takes part ------------------------------------------------------------------------ */
 
-/* What a value of the group must be: the mean of the free ones. */
-static void find_mu(const kc_pairs *pairs, double *mu)
-{
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
-        double total = 0;
-        size_t n = 0;
-        for (size_t p = 0; p < pairs->n; p++)
-            if (kc_is_free(pairs->epsilon, pairs->beta[g][p], pairs->lo[g][p], pairs->hi[g][p])) {
-                total += kc_value_at(pairs->lanes, pairs->grad, p) +
-                         kc_value_at(pairs->lanes, pairs->up[g], p);
-                n++;
-            }
-        mu[g] = n > 0 ? total / (double)n : 0.5 * (pairs->peak[g].max_up + pairs->peak[g].min_low);
-    }
-}
-
 /* 1 if the variable is free or wants to rise, -1 if it wants to fall, else 0. */
 static int direction(const kc_pairs *pairs, int32_t g, size_t p, double mu, double slack)
 {
@@ -85,13 +69,14 @@ static int direction(const kc_pairs *pairs, int32_t g, size_t p, double mu, doub
 
 static size_t count_free(const kc_pairs *pairs, double tol)
 {
-    double mu[2];
     size_t n = 0;
 
-    find_mu(pairs, mu);
-    for (int32_t g = 0; g < pairs->n_groups; g++)
+    for (int32_t g = 0; g < pairs->n_groups; g++) {
+        size_t n_free;
+        const double mu = kc_pairs_mu(pairs, g, &n_free);
         for (size_t p = 0; p < pairs->n; p++)
-            n += direction(pairs, g, p, mu[g], 0.5 * tol) != 0;
+            n += direction(pairs, g, p, mu, 0.5 * tol) != 0;
+    }
     return n;
 }
 
@@ -119,17 +104,18 @@ static variable make_variable(const kc_pairs *pairs, int32_t g, size_t p, bool i
 static void list_variables(newton *w, double tol)
 {
     const kc_pairs *pairs = w->pairs;
-    double mu[2];
 
-    find_mu(pairs, mu);
     for (size_t p = 0; p < pairs->n; p++)
         w->grad[p] = kc_value_at(pairs->lanes, pairs->grad, p);
-    for (int32_t g = 0; g < pairs->n_groups; g++)
+    for (int32_t g = 0; g < pairs->n_groups; g++) {
+        size_t n_free;
+        const double mu = kc_pairs_mu(pairs, g, &n_free);
         for (size_t p = 0; p < pairs->n; p++) {
-            int way = direction(pairs, g, p, mu[g], 0.5 * tol);
+            int way = direction(pairs, g, p, mu, 0.5 * tol);
             if (way != 0)
                 w->vars[w->n_vars++] = make_variable(pairs, g, p, way > 0);
         }
+    }
 }
 
 /* ---- The system of those that are free ----------------------------------------------------- */

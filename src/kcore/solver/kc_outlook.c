@@ -107,16 +107,8 @@ kc_block_end kc_outlook_judge(const kc_store *store, const kc_dual *dual, const 
 static void count_members(const kc_pairs *pairs, kc_census *c, double *mid)
 {
     for (int32_t g = 0; g < pairs->n_groups; g++) {
-        double total = 0;
-        size_t n_free = 0;
-        for (size_t k = 0; k < pairs->n; k++)
-            if (kc_is_free(pairs->epsilon, pairs->beta[g][k], pairs->lo[g][k], pairs->hi[g][k])) {
-                total += kc_value_at(pairs->lanes, pairs->grad, k) +
-                         kc_value_at(pairs->lanes, pairs->up[g], k);
-                n_free++;
-            }
-        mid[g] = n_free > 0 ? total / (double)n_free
-                            : 0.5 * (pairs->peak[g].max_up + pairs->peak[g].min_low);
+        size_t n_free;
+        mid[g] = kc_pairs_mu(pairs, g, &n_free);
         c->n_free += n_free;
     }
     for (size_t k = 0; k < pairs->n; k++)

@@ -141,6 +141,21 @@ double kc_pairs_violation(const kc_pairs *pairs, int32_t *group)
     return largest;
 }
 
+double kc_pairs_mu(const kc_pairs *pairs, int32_t g, size_t *n_free)
+{
+    double total = 0;
+
+    *n_free = 0;
+    for (size_t p = 0; p < pairs->n; p++)
+        if (kc_is_free(pairs->epsilon, pairs->beta[g][p], pairs->lo[g][p], pairs->hi[g][p])) {
+            total += kc_value_at(pairs->lanes, pairs->grad, p) +
+                     kc_value_at(pairs->lanes, pairs->up[g], p);
+            ++*n_free;
+        }
+    return *n_free > 0 ? total / (double)*n_free
+                       : 0.5 * (pairs->peak[g].max_up + pairs->peak[g].min_low);
+}
+
 /* One step along +1 for variable i, -1 for variable j. */
 typedef struct step {
     double beta_i, beta_j; /* where it ends */

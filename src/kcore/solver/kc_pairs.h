@@ -60,6 +60,10 @@ void kc_pairs_start(kc_pairs *pairs, const double *grad);
 /* The largest violation, and the group it is in, at the start or after a run. */
 double kc_pairs_violation(const kc_pairs *pairs, int32_t *group);
 
+/* What the values of group g agree on at the solution: the mean of its free variables, whose number
+ * is *n_free, or the middle of its violation where there are none. */
+double kc_pairs_mu(const kc_pairs *pairs, int32_t g, size_t *n_free);
+
 /* Steps until the violation is below tol (CONVERGED), max_steps are done (MAX_ITER), no step moves
  * anything (STALLED), or the caller says stop (TIME, CALLER).  Fails only where fetch fails. */
 kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps,
