@@ -58,6 +58,7 @@ install_requirements = \
 .venv/has-bench: pyproject.toml | .venv/has-build
 	@echo "installing what the benchmarks need"
 	@$(call install_requirements,bench)
+	@pip install -qq --no-deps thundersvm-cpu || echo "thundersvm-cpu does not install here: left out"
 	@touch $@
 
 # The package as users get it; build/package is kept, so that only what changed is compiled.

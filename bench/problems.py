@@ -37,7 +37,7 @@ class Case:
     """A problem on n samples of a source: a set of the data folder, or ``synthetic``."""
 
     name: str
-    group: str  # latency, real, large, grid, limit, scaling, memory
+    group: str  # latency, real, large, grid, limit, scaling, memory, slow
     problem: Problem
     source: str
     n: int

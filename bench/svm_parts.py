@@ -97,6 +97,24 @@ def run_large(run: Run) -> None:
         print(f"\nLarge C, {run.max_threads} threads: fit\n\n{text}")
 
 
+def run_slow(run: Run) -> None:
+    """Compare to the slow libraries on real data, each fit within a third of the cap."""
+    if not run.slow_workers:
+        return
+    usual = run.workers
+    run.workers = [worker for worker in usual if worker.library == run.subject] + run.slow_workers
+    settings = replace(run.settings, cap=run.settings.cap / 3)
+    cases = (
+        replace(case, name=f"{case.name}, slow", group="slow")
+        for case in problems.real_cases(run.mode, run.folder)
+    )
+    results = run.run_group(cases, [run.max_threads], settings, [])
+    if results:
+        text, _ = fit_table(run, results, run.max_threads)
+        print(f"\nReal data, slow libraries, {run.max_threads} threads: fit\n\n{text}")
+    run.workers = usual
+
+
 def run_grid(run: Run) -> None:
     settings = replace(run.settings, fit_seconds=run.settings.fit_seconds / 2)
     cases = problems.grid_cases(run.mode)

@@ -27,6 +27,7 @@ class Run:
     subject: str  # the library whose figures are judged: kcore
     folder: Path | None
     workers: list[Worker]
+    slow_workers: list[Worker]
     settings: Settings
     cache_size: float | None
     max_threads: int

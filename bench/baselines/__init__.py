@@ -19,6 +19,9 @@ from problems import Problem
 
 LIBRARIES = ["kcore", "sklearn", "sklearnex", "libsvm", "thundersvm"]
 
+# So slow that they have a part of their own, at the end.
+SLOW = ["thundersvm"]
+
 
 class Baseline:
     """One library at one precision."""

@@ -27,7 +27,7 @@ from session import Session, add_programs, option_parser
 from svm_run import ALL_ROWS, Run, thread_counts
 from workers import open_workers
 
-GROUPS = ["latency", "real", "large", "grid", "limit", "scaling", "memory", "micro"]
+GROUPS = ["latency", "real", "large", "grid", "limit", "scaling", "memory", "slow", "micro"]
 SETTINGS = {
     "quick": Settings(cap=10.0, fit_seconds=0.3, predict_seconds=0.1, max_rounds=4),
     "default": Settings(),
@@ -38,12 +38,13 @@ SECONDS = {"quick": 120.0, "default": 900.0, "full": float("inf")}
 # Of the time for the whole; what a part does not use is left to those after it.
 SHARES = {
     "latency": 0.1,
-    "real": 0.4,
+    "real": 0.35,
     "large": 0.1,
     "grid": 0.15,
     "limit": 0.1,
     "scaling": 0.1,
     "memory": 0.05,
+    "slow": 0.05,
     "micro": 0.0,
 }
 
@@ -109,7 +110,8 @@ def start(session: Session) -> tuple[Run, dict[str, str]]:
         mode=mode,
         subject=args.subject,
         folder=folder,
-        workers=workers,
+        workers=[worker for worker in workers if worker.library not in baselines.SLOW],
+        slow_workers=[worker for worker in workers if worker.library in baselines.SLOW],
         settings=settings,
         cache_size=args.cache_size,
         max_threads=args.threads,
@@ -135,6 +137,7 @@ def main() -> None:
         "limit": lambda: svm_parts.run_limit(run),
         "scaling": lambda: svm_parts.run_scaling(run),
         "memory": lambda: svm_parts.run_memory(run),
+        "slow": lambda: svm_parts.run_slow(run),
         "micro": lambda: svm_parts.run_micro(run, args.programs),
     }
     begin, share = time.monotonic(), 0.0
@@ -144,7 +147,7 @@ def main() -> None:
         run.deadline = begin + share * run.seconds
         parts[name]()
         session.write(**as_json(run, missing))
-    for worker in run.workers:
+    for worker in run.workers + run.slow_workers:
         worker.stop()
     if run.goals:
         session.print_goals(run.goals)
