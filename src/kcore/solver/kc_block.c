@@ -99,6 +99,7 @@ static kc_status start(kc_blocks *s, const kc_solution *from)
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(s->call, n, dual->n_groups, dual->seed, &s->set));
     KC_TRY(kc_subgram_create(s->call, s->store, &dual->cols, kc_min(KC_BLOCK_UTMOST, n), &s->sub));
+    kc_subgram_retype(s->call->ctx, s->store, &s->sub, s->sub.dtype, s->utmost_size);
     memcpy(s->grad, from->grad, n * sizeof *s->grad);
     s->front = (kc_front){.n = n, .n_groups = dual->n_groups};
     for (size_t p = 0; p < n; p++) {

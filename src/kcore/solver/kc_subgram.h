@@ -31,7 +31,8 @@ kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_cols 
                             size_t largest, kc_subgram *out);
 void kc_subgram_free(kc_context *ctx, kc_store *store, kc_subgram *sub);
 
-/* From now on values are of this type, for at most `largest` slots.  The matrix is empty. */
+/* From now on values are of this type, for at most `largest` slots, no more than at first.  The
+ * matrix is empty. */
 void kc_subgram_retype(kc_context *ctx, kc_store *store, kc_subgram *sub, kc_dtype dtype,
                        size_t largest);
 
