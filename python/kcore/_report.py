@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -48,7 +49,8 @@ class FitReport:
         The largest violation that counts as converged.
     primal, dual, gap : float
         The objectives, recomputed in float64 after the last step, and their difference: no
-        solution is better than this one by more than ``gap``.
+        solution is better than this one by more than ``gap``. NaN, as are the next two, where a
+        time limit left no time to compute them.
     violation : float
         The largest violation of the optimality conditions over all variables.
     norm : float
@@ -115,7 +117,7 @@ class FitReport:
     def relative_gap(self) -> float:
         """The gap as a part of the objective."""
         scale = max(abs(self.primal), abs(self.dual))
-        return self.gap / scale if scale > 0 else 0.0
+        return self.gap / scale if scale != 0 else 0.0
 
     @property
     def hit_rate(self) -> float:
@@ -126,17 +128,19 @@ class FitReport:
     def __repr__(self) -> str:
         return "\n".join([*self._lines(), *_table(self.problems)])
 
+    @property
+    def is_certified(self) -> bool:
+        """Whether objectives, gap and violation were computed."""
+        return not math.isnan(self.violation)
+
     def _lines(self) -> list[str]:
-        sign = "<" if self.violation < self.tol else ">="
+        norm = f", |w| = {self.norm:.6g}" if self.is_certified else ""
         return [
-            f"{self.stop} in {_seconds(self.seconds)}: "
-            f"largest violation {self.violation:.3g} {sign} tol {self.tol:g}",
-            f"  objective  primal {self.primal:.10g}, dual {self.dual:.10g}, "
-            f"gap {self.gap:.3g} ({self.relative_gap:.1e} relative)",
+            f"{self.stop} in {_seconds(self.seconds)}: {self._violation()}",
+            f"  objective  {self._objective()}",
             f"  model      {self.n_support} support vectors of {self.n_samples} samples, "
-            f"{self.n_bounded} coefficients at the bound, |w| = {self.norm:.6g}",
-            f"  work       {self.n_iter} steps in {self.n_outer or 1} working sets, "
-            f"{self.values_computed} kernel values ({self.precision})",
+            f"{self.n_bounded} coefficients at the bound{norm}",
+            f"  work       {self._work()}, {self.values_computed} kernel values ({self.precision})",
             f"  rows       {self._rows()}",
             f"  memory     {_bytes(self.peak_bytes)} at the peak",
             f"  time       pack {_seconds(self.seconds_pack)}, "
@@ -144,9 +148,28 @@ class FitReport:
             f"of these, kernel rows {_seconds(self.seconds_rows)}",
         ]
 
+    def _violation(self) -> str:
+        if not self.is_certified:
+            return "largest violation not computed, there was no time left"
+        sign = "<" if self.violation < self.tol else ">="
+        return f"largest violation {self.violation:.3g} {sign} tol {self.tol:g}"
+
+    def _objective(self) -> str:
+        if not self.is_certified:
+            return "not computed"
+        return (
+            f"primal {self.primal:.10g}, dual {self.dual:.10g}, "
+            f"gap {self.gap:.3g} ({self.relative_gap:.1e} relative)"
+        )
+
+    def _work(self) -> str:
+        if not self.n_iter and not self.converged:
+            return "no step was made: the model is the start"
+        return f"{self.n_iter} steps in {self.n_outer or 1} working sets"
+
     def _rows(self) -> str:
         if not self.rows_computed and not self.rows_hit:
-            return "none: the whole kernel matrix was in memory"
+            return "none: the whole kernel matrix was in memory" if self.values_computed else "none"
         return (
             f"{self.rows_computed} computed, {self.rows_hit} found ({self.hit_rate:.1%}), "
             f"{self.rows_evicted} evicted; "

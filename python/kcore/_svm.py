@@ -134,11 +134,16 @@ class SVM(KernelEstimator):
             "stalled": "Rounding allows no further step: scale the features, take a smaller C, "
             "or precision='float64'.",
         }
+        distance = (
+            f"largest violation {report.violation:.3g}, tol {report.tol:g}, duality gap "
+            f"{report.gap:.3g} at the objective {report.primal:.6g}"
+            if report.is_certified
+            else "no time was left to compute how far it is from the solution"
+        )
         warnings.warn(
             f"{type(self).__name__} stopped before its tolerance was reached ({report.stop}): "
-            f"largest violation {report.violation:.3g}, tol {report.tol:g}, duality gap "
-            f"{report.gap:.3g} at the objective {report.primal:.6g}. The model can be used, but is "
-            f"not optimal. {advice.get(report.stop, '')}",
+            f"{distance}. The model can be used, but is not optimal. "
+            f"{advice.get(report.stop, '')}",
             exceptions.ConvergenceWarning,
             stacklevel=5,  # the caller of fit
         )

@@ -58,13 +58,13 @@ _DOCS = {
         n_jobs : int, optional
             Threads of `fit` and `predict`; -1 for all usable CPUs. Results do not depend on it.
         time_limit : float, optional
-            Seconds after which `fit` ends with what it has, and a warning; with a
-            `TimeoutError` where it has nothing yet.
+            Seconds after which `fit` ends with what it has, and a warning. The time includes that
+            for the certificate; where no step was made in it, the model is the start: zeros, or
+            for `NuSVC` and `OneClassSVM` the same share of every sample.
         callback : function, optional
             Called with a `Progress` about every 20 ms while `fit` runs. Where it returns True,
-            `fit` ends with what it has, and a warning (``fit_report_.stop`` is ``'stopped'``);
-            with a `RuntimeError` where it has nothing yet. An exception that it raises ends the
-            fit and leaves the estimator as it was.
+            `fit` ends with what it has, and a warning (``fit_report_.stop`` is ``'stopped'``).
+            An exception that it raises ends the fit and leaves the estimator as it was.
         """,
     "class_attributes": """
         classes_ : ndarray of shape (n_classes,)

@@ -74,6 +74,7 @@ static void residues_of_rounding_are_put_on_their_bounds(void)
 
     for (int p = 0; p < 7; p++)
         before += beta[p];
+    dual.sum[0] = before;
     kc_dual_settle(&dual, 1, beta);
     CHECK(beta[0] == hi[0] && beta[1] == 0 && beta[3] == 0 && beta[4] == lo[4] && beta[5] == 0);
     CHECK_NEAR(beta[2], 0.1, 1e-15);
@@ -83,13 +84,53 @@ static void residues_of_rounding_are_put_on_their_bounds(void)
     /* What is small, but not beside its bounds, stays. */
     double small[7] = {0.3 - 1e-12, 1e-12, 0, -1e-12, 0, -1e-12, 1e-12}, copy[7];
     memcpy(copy, small, sizeof copy);
+    dual.sum[0] = small[0] + small[1] + small[3] + small[5] + small[6];
     kc_dual_settle(&dual, 1, small);
     CHECK(memcmp(copy, small, sizeof copy) == 0);
     /* So does what large kernel values make count. */
     double tiny[7] = {1e-16, 0, 0, 0, 0, -1e-16, 0};
     memcpy(copy, tiny, sizeof copy);
+    dual.sum[0] = 0;
     kc_dual_settle(&dual, 1e15, tiny);
     CHECK(memcmp(copy, tiny, sizeof copy) == 0);
+}
+
+/* Many steps with large coefficients lose parts of a sum to rounding. */
+static void sums_are_restored_where_there_is_most_room(void)
+{
+    double lo[4] = {-4e6, -4e6, -4e6, 0}, hi[4] = {4e6, 4e6, 4e6, 1}, t[4] = {0};
+    double beta[4] = {4e6, -3e6, -1e6 + 5e-4, 0.5};
+    kc_dual dual = {.n_points = 4, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+
+    dual.sum[0] = 0.5;
+    CHECK_NEAR(kc_dual_settle(&dual, 1, beta), 5e-4, 1e-9);
+    CHECK(beta[0] == 4e6 && beta[1] == -3e6 && beta[3] == 0.5);
+    CHECK(beta[2] == -1e6);
+    CHECK(kc_dual_settle(&dual, 1, beta) == 0);
+    /* No variable has room for all of it. */
+    double low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, few[3] = {0.75, 0.5, 0.75};
+    kc_dual small = {.n_points = 3, .n_groups = 1, .t = t, .lo = low, .hi = high, .tol = 1e-3};
+    small.sum[0] = 2.875;
+    CHECK(kc_dual_settle(&small, 1, few) == 0.875);
+    CHECK(few[0] + few[1] + few[2] == 2.875 && few[0] <= 1 && few[1] <= 1 && few[2] <= 1);
+}
+
+static void sums_are_spread_evenly_over_the_boxes(void)
+{
+    double lo[6] = {0, 0, 0, 0, 0, -2}, hi[6] = {1, 3, 0, 0, 0, 0}, t[3] = {0}, beta[6];
+    kc_dual dual = {.n_points = 3, .n_groups = 2, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+
+    dual.sum[0] = 1;
+    dual.sum[1] = -1;
+    kc_dual_start_evenly(&dual, beta);
+    CHECK(beta[0] == 0.25 && beta[1] == 0.75 && beta[2] == 0);
+    CHECK(beta[3] == 0 && beta[4] == 0 && beta[5] == -1);
+    dual.sum[0] = dual.sum[1] = 0;
+    lo[1] = -HUGE_VAL;
+    hi[0] = HUGE_VAL;
+    kc_dual_start_evenly(&dual, beta);
+    for (int v = 0; v < 6; v++)
+        CHECK(beta[v] == 0);
 }
 
 /* A variable at the kink would start to violate with the least residue of others. */
@@ -200,6 +241,8 @@ int main(void)
     RUN(a_feasible_start_is_left_as_it_is);
     RUN(from_zeros_the_first_variables_are_filled);
     RUN(residues_of_rounding_are_put_on_their_bounds);
+    RUN(sums_are_restored_where_there_is_most_room);
+    RUN(sums_are_spread_evenly_over_the_boxes);
     RUN(variables_at_a_kink_take_no_residue);
     RUN(a_sum_out_of_reach_is_refused_with_its_numbers);
     RUN(the_certificate_holds_at_any_feasible_point);

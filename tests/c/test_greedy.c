@@ -157,7 +157,7 @@ static void hard_margins_are_reached(void)
 static int stop_once_begun(void *data, const kc_progress *progress)
 {
     *(bool *)data |= progress->n_iter > 0;
-    return *(bool *)data ? KC_CANCEL : KC_GO_ON;
+    return *(bool *)data ? KC_FINISH : KC_GO_ON;
 }
 
 static void a_stopped_round_leaves_the_solution_before_it(void)
@@ -174,7 +174,7 @@ static void a_stopped_round_leaves_the_solution_before_it(void)
                        .progress_data = &has_begun};
         kc_store_counters count = {0};
         result r = solve_computed(ctx, &classes, &set, &count);
-        CHECK(has_begun && r.status == KC_OK && r.solution.stop == KC_STOP_CALLER);
+        CHECK(has_begun && r.status == KC_OK && r.solution.stop == KC_STOP_TIME);
         CHECK(r.solution.n_iter > 0 && r.solution.violation > 0);
         CHECK(isfinite(r.solution.dual) && r.solution.gap > 0);
 

@@ -143,12 +143,12 @@ def test_several_classes_are_stopped_with_what_they_have(after, n_jobs, rng):
     assert np.isin(stopped.predict(X), [0, 1, 2, 3]).all()
 
 
-def test_a_callback_that_ends_a_fit_without_a_start_is_told_so(rng):
+def test_a_callback_that_ends_a_fit_before_its_first_step_leaves_the_start(rng):
     X = rng.standard_normal((40000, 12))
     model = OneClassSVM(callback=lambda progress: True, n_jobs=1)
-    with pytest.raises(RuntimeError, match=r"progress callback .* before there was a result"):
+    with pytest.warns(ConvergenceWarning, match=r"\(stopped\).*no time was left to compute"):
         model.fit(X)
-    assert not hasattr(model, "dual_coef_")
+    assert_is_even_start(model, 0.5)
 
 
 # ---- Signals
@@ -189,13 +189,66 @@ def test_ctrl_c_reaches_the_main_thread_while_others_fit(hard):
         assert other.result().fit_report_.stop == "time_limit"
 
 
+# ---- Limits that leave no time for a step
+
+
+def assert_is_even_start(model, share):
+    report = model.fit_report_
+    assert (report.n_iter, report.is_certified) == (0, False)
+    for value in (report.primal, report.dual, report.gap, report.violation, report.norm):
+        assert np.isnan(value)
+    assert np.isnan(report.relative_gap)
+    assert "no step was made" in str(report)
+    assert "not computed" in str(report)
+    np.testing.assert_allclose(np.abs(model.dual_coef_), share, rtol=1e-12)
+    assert (model.intercept_ == 0).all()
+
+
 @pytest.mark.timeout(20)
-def test_a_limit_that_leaves_no_time_at_all_is_an_error(hard):
-    X, y = hard
-    model = OneClassSVM(time_limit=1e-6)
-    with pytest.raises(TimeoutError, match="time_limit"):
+@pytest.mark.parametrize("machine", [SVC, SVR, NuSVR])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_limit_that_leaves_no_time_gives_zeros_with_their_certificate(machine, n_classes, hard):
+    X = hard[0]
+    y = np.random.default_rng(1).integers(0, n_classes, len(X)).astype(float)
+    model = machine(C=2.0, time_limit=1e-6)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
         model.fit(X, y)
-    assert not hasattr(model, "dual_coef_")
+    report = model.fit_report_
+    assert (report.stop, report.n_iter, report.n_support) == ("time_limit", 0, 0)
+    assert "no step was made" in str(report)
+    assert report.dual == 0
+    if machine is SVC:
+        assert report.primal == pytest.approx(2 * len(X) * (n_classes - 1))  # every sample errs
+        assert report.violation == 2
+    if machine is SVR:
+        middle = (y.max() + y.min()) / 2
+        assert report.primal == pytest.approx(2 * np.maximum(np.abs(y - middle) - 0.1, 0).sum())
+    assert len(np.unique(model.predict(X[:20]))) == 1
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("machine", [NuSVC, OneClassSVM])
+def test_a_limit_that_leaves_no_time_gives_every_sample_its_share(machine, hard):
+    X, y = hard
+    X, y = np.concatenate([X[y == 0][:2000], X[y == 1][:2000]]), np.repeat([0, 1], 2000)
+    model = machine(nu=0.25, time_limit=1e-6)
+    with pytest.warns(ConvergenceWarning, match="no time was left to compute"):
+        model.fit(X, y)
+    assert model.fit_report_.stop == "time_limit"
+    assert_is_even_start(model, 0.25)
+    assert model.predict(X[:20]).shape == (20,)
+
+
+@pytest.mark.timeout(20)
+def test_a_limit_that_leaves_no_time_keeps_a_given_start(hard):
+    X, y = hard
+    model = SVC(gamma=0.05, warm_start=True).fit(X, y)
+    before = model.dual_coef_.copy()
+    model.set_params(time_limit=1e-6)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(X, y)
+    assert model.fit_report_.n_iter == 0
+    np.testing.assert_allclose(model.dual_coef_, before, rtol=0, atol=1e-12)
 
 
 # ---- Known to run for ever elsewhere

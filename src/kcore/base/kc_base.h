@@ -52,6 +52,12 @@ KC_INLINE double kc_lower(double a, double b)
     return a < b ? a : b;
 }
 
+/* The higher of two numbers; NaN where one of them is: of figures that may be unknown. */
+KC_INLINE double kc_larger(double a, double b)
+{
+    return a > b || a != a ? a : b;
+}
+
 KC_INLINE size_t kc_max(size_t a, size_t b)
 {
     return a > b ? a : b;

@@ -12,6 +12,9 @@
  * this, and well within the 50 ms that the public header promises. */
 #define CALLBACK_SECONDS 0.020
 
+/* Seconds: longer ones leave no time at all, and sums of these stay within their type. */
+#define LONGEST_RESERVE 1e6
+
 kc_status kc_run_read(kc_run *to, const kc_run *run, kc_error *err)
 {
     KC_TRY(kc_struct_read(to, sizeof *to, run, "run", err));
@@ -108,11 +111,14 @@ kc_status kc_call_branch(kc_call *branch, kc_call *whole, kc_error *err)
 
 void kc_call_join(kc_call *branch)
 {
+    if (branch->whole != NULL)
+        kc_call_reserve(branch, 0);
     kc_arena_free(branch->ctx, branch->arena);
     branch->arena = NULL;
 }
 
-/* On the caller's thread the whole is asked, and told how far the branch is. */
+/* On the caller's thread the whole is asked, and told how far the branch is; an extended branch
+ * looks at the clock itself. */
 static kc_status poll_branch(kc_call *branch)
 {
     kc_call *whole = branch->whole;
@@ -123,7 +129,9 @@ static kc_status poll_branch(kc_call *branch)
         whole->progress = branch->progress;
         stop = kc_call_poll(whole);
     }
-    if (stop == KC_OK || (stop == KC_ERR_TIME && branch->is_extended))
+    if (stop == KC_ERR_TIME && branch->is_extended && kc_clock() < branch->extended_until)
+        return KC_OK;
+    if (stop == KC_OK)
         return KC_OK;
     branch->is_finished = whole->is_finished;
     return kc_call_stop(branch, stop, whole->stopped_by);
@@ -136,20 +144,47 @@ kc_status kc_call_stop(kc_call *call, kc_status status, const char *by)
     return status;
 }
 
-void kc_call_extend(kc_call *call)
+void kc_call_reserve(kc_call *call, double seconds)
 {
-    assert(atomic_load(&call->stop) == KC_ERR_TIME);
+    kc_call *whole = call->whole != NULL ? call->whole : call;
+    const int64_t reserve = (int64_t)(1e9 * fmin(seconds, LONGEST_RESERVE));
+
+    atomic_fetch_add_explicit(&whole->reserves, reserve - call->reserve, memory_order_relaxed);
+    call->reserve = reserve;
+}
+
+void kc_call_extend(kc_call *call, double more_seconds)
+{
+    int over = KC_ERR_TIME;
+
+    call->was_over = atomic_compare_exchange_strong(&call->stop, &over, KC_OK);
     call->is_extended = true;
-    atomic_store(&call->stop, KC_OK);
+    call->extended_until = fmax(call->deadline, kc_clock()) + more_seconds;
 }
 
 void kc_call_expire(kc_call *call)
 {
     int running = KC_OK;
 
-    if (call->is_extended)
+    if (call->was_over)
         atomic_compare_exchange_strong(&call->stop, &running, KC_ERR_TIME);
-    call->is_extended = false;
+    call->is_extended = call->was_over = false;
+}
+
+/* When a poll says that the time is over. */
+static double find_end(const kc_call *call)
+{
+    return call->is_extended
+               ? call->extended_until
+               : call->deadline -
+                     1e-9 * (double)atomic_load_explicit(&call->reserves, memory_order_relaxed);
+}
+
+double kc_call_left(const kc_call *call)
+{
+    return kc_call_is_limited(call)
+               ? find_end(call->whole != NULL ? call->whole : call) - kc_clock()
+               : HUGE_VAL;
 }
 
 kc_status kc_call_poll(kc_call *call)
@@ -166,7 +201,7 @@ kc_status kc_call_poll(kc_call *call)
         return KC_OK;
 
     double now = kc_clock();
-    if (now >= call->deadline && !call->is_extended)
+    if (now >= find_end(call))
         return kc_call_stop(call, KC_ERR_TIME, "time limit");
     if (call->on_progress == NULL || now < call->next_poll)
         return KC_OK;

@@ -9,6 +9,7 @@
 #ifndef KC_CALL_H
 #define KC_CALL_H
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -27,16 +28,20 @@ typedef struct kc_call {
     const kc_cancel *cancel;
     kc_progress_fn *on_progress;
     void *progress_data;
-    kc_progress progress;   /* kept up to date by whoever works */
-    atomic_int stop;        /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
-    pthread_t caller;       /* the thread that began the call, and alone asks the callback */
-    const char *stopped_by; /* what the error text names */
-    bool is_finished;       /* stopped by KC_FINISH: in all else as if the time were over */
-    bool is_extended;       /* see kc_call_extend */
-    bool is_parallel;       /* the pool is working for this call: see kc_parallel_for */
-    size_t held_before;     /* bytes of the context when the call began */
-    size_t arena_before;    /* ... of which were those of its arena */
-    struct kc_call *whole;  /* the call that this is a branch of, or NULL */
+    kc_progress progress;     /* kept up to date by whoever works */
+    atomic_int stop;          /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
+    pthread_t caller;         /* the thread that began the call, and alone asks the callback */
+    const char *stopped_by;   /* what the error text names */
+    bool is_finished;         /* stopped by KC_FINISH: in all else as if the time were over */
+    bool is_extended;         /* see kc_call_extend */
+    bool was_over;            /* ... the time was over before */
+    double extended_until;    /* kc_clock() */
+    int64_t reserve;          /* nanoseconds: what this call alone has set aside */
+    _Atomic int64_t reserves; /* ... with its branches: the time limit comes so much earlier */
+    bool is_parallel;         /* the pool is working for this call: see kc_parallel_for */
+    size_t held_before;       /* bytes of the context when the call began */
+    size_t arena_before;      /* ... of which were those of its arena */
+    struct kc_call *whole;    /* the call that this is a branch of, or NULL */
 } kc_call;
 
 /* What the caller wants of a call, checked; all zeros where `run` is NULL. */
@@ -69,11 +74,25 @@ kc_status kc_call_poll(kc_call *call);
 /* Stops the call from within, on the caller's thread; `by` is named in the error text. */
 kc_status kc_call_stop(kc_call *call, kc_status status, const char *by);
 
-/* After KC_ERR_TIME: what makes a result whole may still be done, and only a cancel stops it (not
- * in a branch, which does not hear of it then).  Then kc_call_expire: the time is over again, if it
- * was. */
-void kc_call_extend(kc_call *call);
+/* Sets so many seconds at the end of the time limit aside, in place of what was set aside before: a
+ * poll says KC_ERR_TIME that much earlier.  In a branch, it is of the whole's limit. */
+void kc_call_reserve(kc_call *call, double seconds);
+
+/* Before or after KC_ERR_TIME: the time reserved, and so many seconds beyond the limit (or from
+ * now, where it has passed), may be spent on what makes a result whole; a cancel stops it all the
+ * same (not in a branch, which does not hear of it then).  Then kc_call_expire: the time is over
+ * again, if it was. */
+void kc_call_extend(kc_call *call, double more_seconds);
 void kc_call_expire(kc_call *call);
+
+/* Seconds until the time limit, less what is set aside; infinity where there is none. */
+double kc_call_left(const kc_call *call);
+
+/* Whether the call has a time limit at all: else nothing need be set aside. */
+KC_INLINE bool kc_call_is_limited(const kc_call *call)
+{
+    return call->deadline < HUGE_VAL;
+}
 
 /* Whether a poll has said stop: for workers, a relaxed load. */
 KC_INLINE bool kc_call_stopped(const kc_call *call)

@@ -269,6 +269,14 @@ kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtyp
     return kc_packed_create_ordered(call, points, NULL, dtype, out);
 }
 
+void kc_packed_none(const kc_points *points, kc_dtype dtype, kc_packed *out)
+{
+    *out = (kc_packed){.name = kc_points_name(points),
+                       .dtype = dtype,
+                       .is_sparse = !packs_dense(points),
+                       .d = (size_t)points->n_cols};
+}
+
 bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size_t n_bytes,
                      size_t *used, kc_packed *out)
 {

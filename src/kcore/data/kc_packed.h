@@ -52,6 +52,9 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
 kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
                                    kc_dtype dtype, kc_packed *out);
 
+/* None of the samples of a checked view, in the form that they would be packed in. */
+void kc_packed_none(const kc_points *points, kc_dtype dtype, kc_packed *out);
+
 /* The samples `rows` of `from`, in that order, as packed points of their own (support vectors);
  * empty on failure. */
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,

@@ -18,6 +18,13 @@
 /* What a value counts that is asked for: nobody knows, but enough to keep it. */
 #define ASKED_WORK ((size_t)32)
 
+/* A value that is there, and a multiply-add of one that is not, before any was timed. */
+#define READ_SECONDS 0.5e-9
+#define WORK_SECONDS 0.02e-9
+
+/* Fewer values than this take too short a time to foretell that of others. */
+#define TIMED_VALUES ((size_t)1 << 12)
+
 /* ---- Life ---------------------------------------------------------------------------------- */
 
 static void free_slabs(kc_context *ctx, kc_store *store)
@@ -205,6 +212,7 @@ kc_status kc_store_complete(kc_call *call, kc_store *store)
     }
     store->given = store->whole;
     store->given_ld = ld;
+    store->value_seconds = 0; /* they are read from now on */
     return KC_OK;
 }
 
@@ -352,6 +360,25 @@ kc_store_counters kc_store_count(const kc_store *store)
 void kc_store_add_time(kc_store *store, double start)
 {
     store->nanoseconds += (int64_t)(1e9 * (kc_clock() - start));
+}
+
+/* Several threads may share a store: the time of any of them will do. */
+void kc_store_time_values(kc_store *store, size_t n_values, double start)
+{
+    if (n_values >= TIMED_VALUES)
+        atomic_store_explicit(&store->value_seconds, (kc_clock() - start) / (double)n_values,
+                              memory_order_relaxed);
+}
+
+double kc_store_apply_seconds(const kc_store *store, size_t n_rows, size_t n_cols)
+{
+    /* Rows of a linear kernel are added up through w: in one pass, whatever their number. */
+    const double n_passes = kc_store_is_linear(store) ? 1 : (double)n_rows;
+    const double timed = atomic_load_explicit(&store->value_seconds, memory_order_relaxed);
+    const double guess =
+        store->given != NULL ? READ_SECONDS : WORK_SECONDS * (double)store->entry_work;
+
+    return n_passes * (double)n_cols * (timed > 0 ? timed : guess);
 }
 
 kc_status kc_store_fail_overflow(const kc_call *call)

@@ -171,6 +171,10 @@ typedef struct kc_moved {
 kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
                          const double *grad, double *out);
 
+/* How long kc_store_apply may take for n_rows rows over n_cols columns, none of them kept, in
+ * seconds: by what the last ones took.  Outside the promise of equal results. */
+double kc_store_apply_seconds(const kc_store *store, size_t n_rows, size_t n_cols);
+
 /* Since the store was made.  Outside the promise of equal results. */
 typedef struct kc_store_counters {
     int64_t rows_computed; /* rows (of a problem's columns) computed by get and apply */

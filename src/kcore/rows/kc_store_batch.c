@@ -397,6 +397,8 @@ kc_status kc_store_get(kc_call *call, kc_store *store, const kc_cols *cols, cons
                      ? store->given + (size_t)points[i] * store->given_ld * store->value_bytes
                      : kc_slot_at(store, b.rows[i].slot);
     plan_end(&b, status == KC_OK);
+    if (status == KC_OK)
+        kc_store_time_values(store, b.n_before[b.n] * kc_cols_count(cols), start);
     kc_arena_release(call->arena, point);
     kc_store_add_time(store, start);
     return status;
@@ -424,6 +426,7 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
 static kc_status apply_batch(kc_call *call, kc_store *store, const kc_cols *cols,
                              const kc_moved *moved, const double *grad, double *out)
 {
+    const double start = kc_clock();
     batch b;
     kc_status status = plan_start(call, store, cols, moved->points, moved->n, &b);
 
@@ -433,6 +436,9 @@ static kc_status apply_batch(kc_call *call, kc_store *store, const kc_cols *cols
     if (status == KC_OK)
         status = apply_rows(call, &b, moved->keep);
     plan_end(&b, status == KC_OK);
+    if (status == KC_OK)
+        kc_store_time_values(
+            store, (store->given != NULL ? b.n : b.n_before[b.n]) * kc_cols_count(cols), start);
     return status;
 }
 

@@ -39,6 +39,7 @@ struct kc_store {
     kc_store_counters counters; /* but for these, which several threads may add to at once */
     _Atomic int64_t values_computed;
     _Atomic int64_t nanoseconds;
+    _Atomic double value_seconds; /* of one value, when some were timed last; 0: never */
 };
 
 /* The row of a slot that has memory. */
@@ -76,6 +77,10 @@ size_t kc_ask_most_rows(size_t n_cols);
 /* kc_store_apply for the linear kernel. */
 kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,
                                 const kc_moved *moved, const double *grad, double *out);
+
+/* What kc_store_apply_seconds goes by: so many values of rows, computed or of a given matrix, have
+ * taken the time since `start`. */
+void kc_store_time_values(kc_store *store, size_t n_values, double start);
 
 /* Counts the time since `start`. */
 void kc_store_add_time(kc_store *store, double start);

@@ -4,6 +4,7 @@
  * rows and then of the features. */
 #include <string.h>
 
+#include "base/kc_clock.h"
 #include "base/kc_thread.h"
 #include "rows/kc_store_impl.h"
 #include "simd/kc_smo_ops.h"
@@ -135,6 +136,7 @@ static void apply_chunk(void *data, size_t chunk, int32_t worker)
 kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,
                                 const kc_moved *moved, const double *grad, double *out)
 {
+    const double start = kc_clock();
     size_t d = store->points->d;
     size_t n_first = count_chunks(&cols->span[0]);
     size_t n_chunks = n_first + (cols->n_spans == 2 ? count_chunks(&cols->span[1]) : 0);
@@ -155,5 +157,7 @@ kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *c
     else
         KC_TRY(kc_parallel_for(call, kc_ceil_div(d, CHUNK_FEATURES), sum_chunk, &job));
     store->values_computed += (int64_t)kc_cols_count(cols);
-    return kc_parallel_for(call, n_chunks, apply_chunk, &job);
+    KC_TRY(kc_parallel_for(call, n_chunks, apply_chunk, &job));
+    kc_store_time_values(store, kc_cols_count(cols), start);
+    return KC_OK;
 }

@@ -162,6 +162,9 @@ kc_status kc_store_gather(kc_call *call, kc_store *store, const int32_t *points,
     double start = kc_clock();
     kc_status status = gather(call, store, points, n_rows, others, n_cols, out, ld);
 
+    if (status == KC_OK && store->given == NULL)
+        kc_store_time_values(store, points == others ? n_rows * n_cols / 2 : n_rows * n_cols,
+                             start);
     kc_store_add_time(store, start);
     return status;
 }
@@ -208,6 +211,8 @@ kc_status kc_store_gram(kc_call *call, kc_store *store, const kc_cols *cols, voi
     else if (status == KC_OK)
         status = is_whole ? fill_gram(call, store, store->points, out, ld)
                           : fill_part(call, store, cols, out, ld);
+    if (status == KC_OK && store->given == NULL)
+        kc_store_time_values(store, n * n / 2, start);
     kc_arena_release(call->arena, point);
     kc_store_add_time(store, start);
     return status;

@@ -1,8 +1,8 @@
 /* Block steps.  See kc_block.h.
  *
  * The solution is whole between two outer steps: one that is cancelled half-way leaves what was
- * before it.  One that runs out of time is still brought to its end, so that what its block found
- * is not lost: that costs one visit of the rows that moved. */
+ * before it.  Of one that runs out of time the variables are taken, so that what its block found is
+ * not lost, and the gradient is left as it was: kc_dual_solve computes another. */
 #include "solver/kc_block.h"
 
 #include <math.h>

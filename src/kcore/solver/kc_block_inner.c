@@ -84,6 +84,23 @@ bool kc_block_go_exact(kc_blocks *s, bool has_moved)
 
 /* ---- Its problem --------------------------------------------------------------------------- */
 
+/* For the rows of all support vectors, if the block ended here, and so many more. */
+static void reserve_rows(const kc_blocks *s, size_t n_more)
+{
+    size_t n_sv = s->front.n_sv + n_more;
+
+    for (size_t k = 0; k < s->pairs.n; k++) {
+        n_sv += kc_pairs_coefficient(&s->pairs, k) != 0;
+        n_sv -= s->old_coefficient[k] != 0;
+    }
+    kc_dual_reserve(s->call, s->store, s->dual, n_sv);
+}
+
+static void reserve(void *data)
+{
+    reserve_rows(data, 0);
+}
+
 /* Copies of everything that belongs to the members, in the order of their slots. */
 static void load_block(kc_blocks *s)
 {
@@ -105,6 +122,8 @@ static void load_block(kc_blocks *s)
                         .is_rounded = is_rounded(s),
                         .gram = s->sub.values,
                         .ld = s->sub.ld,
+                        .reserve = reserve,
+                        .reserve_data = s,
                         .n_steps = pairs->n_steps,
                         .objective = pairs->objective};
     pairs->grad = next += stride;
@@ -160,6 +179,19 @@ static kc_keep find_keep(const kc_pairs *pairs, size_t k)
     return KC_KEEP_NOT;
 }
 
+/* Whether there is time for so many rows now and those of all support vectors at the end. */
+static kc_status expect_time(kc_blocks *s, size_t n_rows)
+{
+    kc_status status;
+
+    if (!kc_call_is_limited(s->call))
+        return KC_OK;
+    reserve_rows(s, n_rows);
+    status = kc_call_poll(s->call);
+    reserve_rows(s, 0);
+    return status;
+}
+
 /* The gradient after the block, into next_grad. */
 static kc_status apply_block(kc_blocks *s)
 {
@@ -177,16 +209,10 @@ static kc_status apply_block(kc_blocks *s)
         s->moved_delta[moved.n] = delta;
         s->moved_keep[moved.n++] = (uint8_t)find_keep(pairs, k);
     }
-    kc_status status =
-        kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
-    if (status == KC_ERR_TIME) { /* once more, now that there is time for nothing else */
-        kc_call_extend(s->call);
-        status = kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
-        kc_call_expire(s->call);
-    }
     s->n_visits += (int64_t)moved.n;
     s->moved_length = sqrt(moved_square);
-    return status;
+    KC_TRY(expect_time(s, moved.n));
+    return kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
 }
 
 /* What the block has gained by the rows, now that the gradient after it is known. */
@@ -217,14 +243,11 @@ static bool is_near(const kc_blocks *s)
     return is_all;
 }
 
-/* Takes over what the block found, now that its gradient is known. */
+/* Takes over what the block found. */
 static void store_block(kc_blocks *s)
 {
     const kc_pairs *pairs = &s->pairs;
-    double *grad = s->grad;
 
-    s->grad = s->next_grad;
-    s->next_grad = grad;
     for (size_t k = 0; k < pairs->n; k++) {
         size_t p = (size_t)s->sub.position_of[k];
         for (int32_t g = 0; g < pairs->n_groups; g++)
@@ -233,11 +256,23 @@ static void store_block(kc_blocks *s)
         s->front.n_sv -= s->old_coefficient[k] != 0;
         kc_block_refresh(s, p);
     }
+    s->n_outer++;
+}
+
+/* A block that the end of time met is taken without its gradient: one of all that was found is
+ * computed at the end, at the same cost. */
+static kc_status apply_or_end(kc_blocks *s)
+{
+    const kc_status status = apply_block(s);
+
+    if (status == KC_ERR_TIME)
+        store_block(s);
+    return status;
 }
 
 kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken)
 {
-    KC_TRY(apply_block(s));
+    KC_TRY(apply_or_end(s));
     *is_taken = true;
     if (is_rounded(s)) {
         const double gain = find_gain(s);
@@ -246,8 +281,11 @@ kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken)
         s->pairs.objective = objective - gain;
     }
     if (*is_taken) {
+        double *grad = s->grad;
+
+        s->grad = s->next_grad;
+        s->next_grad = grad;
         store_block(s);
-        s->n_outer++;
     }
     return KC_OK;
 }

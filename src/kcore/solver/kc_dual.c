@@ -72,6 +72,24 @@ static kc_status repair_group(const kc_dual *dual, int32_t g, double *beta, kc_e
                    g, dual->sum[g], missing);
 }
 
+/* The sum of a group in equal shares of the room that its boxes leave on that side. */
+static void spread_evenly(const kc_dual *dual, int32_t g, double *beta)
+{
+    const double *bound = (dual->sum[g] > 0 ? dual->hi : dual->lo) + (size_t)g * dual->n_points;
+    double room = 0;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        room += bound[p];
+    for (size_t p = 0; p < dual->n_points; p++)
+        beta[p] = dual->sum[g] != 0 ? bound[p] * (dual->sum[g] / room) : 0;
+}
+
+void kc_dual_start_evenly(const kc_dual *dual, double *beta)
+{
+    for (int32_t g = 0; g < dual->n_groups; g++)
+        spread_evenly(dual, g, beta + (size_t)g * dual->n_points);
+}
+
 kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
 {
     for (int32_t g = 0; g < dual->n_groups; g++)
@@ -89,6 +107,9 @@ kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
  * gradient may change by more than this share of tol. */
 #define RESIDUE_TOL_SHARE 1e-4
 
+/* What the sum of a group may be off by, beside the sizes of its variables. */
+#define ROUNDING_OF_SUM 1e-15
+
 static double settle_one(double beta, double lo, double hi, double size, double most)
 {
     const double width = kc_higher(isfinite(lo) ? fabs(lo) : size, isfinite(hi) ? fabs(hi) : size);
@@ -101,30 +122,66 @@ static double settle_one(double beta, double lo, double hi, double size, double 
     return fabs(beta) <= near && lo <= 0 && hi >= 0 ? 0 : beta;
 }
 
-void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
+/* What the variables of a group lack of their sum, added up with the rounding of every addition. */
+static double find_missing(const double *beta, size_t n, double sum)
+{
+    double total = -sum, lost = 0;
+
+    for (size_t p = 0; p < n; p++) {
+        const double next = total + beta[p];
+        const double added = next - total;
+
+        lost += (total - (next - added)) + (beta[p] - added);
+        total = next;
+    }
+    return -(total + lost);
+}
+
+/* Gives what is missing to the variable that has most room before a bound or a kink.  Where none
+ * has so much, rounding is left as it is: a variable that it took off a bound would be a free one.
+ */
+static double restore_sum(const kc_dual *dual, int32_t g, double *beta)
+{
+    const size_t n = dual->n_points;
+    const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
+    const double missing = find_missing(beta, n, dual->sum[g]);
+    double most_room = 0, size = fabs(dual->sum[g]);
+    size_t roomiest = 0;
+
+    for (size_t p = 0; p < n; p++) {
+        const double to_bounds = kc_lower(hi[p] - beta[p], beta[p] - lo[p]);
+        const double room = dual->epsilon > 0 ? kc_lower(to_bounds, fabs(beta[p])) : to_bounds;
+
+        roomiest = room > most_room ? p : roomiest;
+        most_room = kc_higher(room, most_room);
+        size += fabs(beta[p]);
+    }
+    if (fabs(missing) < most_room)
+        beta[roomiest] += missing;
+    else if (fabs(missing) > ROUNDING_OF_SUM * size)
+        spend(lo, hi, beta, n, false, spend(lo, hi, beta, n, true, missing));
+    else
+        return 0;
+    return fabs(missing);
+}
+
+double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
 {
     const size_t n = dual->n_points;
     const double most = RESIDUE_TOL_SHARE * dual->tol / largest_diag;
+    double moved = 0;
 
     for (int32_t g = 0; g < dual->n_groups; g++, beta += n) {
         const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
-        double size = 0, missing = 0, most_room = 0;
-        size_t roomiest = 0;
+        double size = 0;
 
         for (size_t p = 0; p < n; p++)
             size = kc_higher(fabs(beta[p]), size);
-        for (size_t p = 0; p < n; p++) {
-            const double settled = settle_one(beta[p], lo[p], hi[p], size, most);
-            const double to_bounds = kc_lower(hi[p] - settled, settled - lo[p]);
-            const double room = dual->epsilon > 0 ? kc_lower(to_bounds, fabs(settled)) : to_bounds;
-            missing += beta[p] - settled;
-            beta[p] = settled;
-            roomiest = room > most_room ? p : roomiest;
-            most_room = kc_higher(room, most_room);
-        }
-        if (fabs(missing) < most_room)
-            beta[roomiest] += missing;
+        for (size_t p = 0; p < n; p++)
+            beta[p] = settle_one(beta[p], lo[p], hi[p], size, most);
+        moved += restore_sum(dual, g, beta);
     }
+    return moved;
 }
 
 /* ---- Certificate --------------------------------------------------------------------------- */
@@ -174,19 +231,13 @@ static double best_in_box(double v, double lo, double hi, double epsilon)
     return lo < 0 && hi > 0 ? fmax(best, 0) : best;
 }
 
-/* The coefficient of position p. */
-static double coefficient(const kc_dual *dual, const double *beta, size_t p)
-{
-    return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
-}
-
 /* 1/2 b'K b, where K b = t - grad. */
 static double half_norm(const kc_dual *dual, const double *beta, const double *grad)
 {
     double total = 0;
 
     for (size_t p = 0; p < dual->n_points; p++)
-        total += coefficient(dual, beta, p) * (dual->t[p] - grad[p]);
+        total += kc_dual_coefficient(dual, beta, p) * (dual->t[p] - grad[p]);
     return 0.5 * total;
 }
 
@@ -196,7 +247,7 @@ static double linear_part(const kc_dual *dual, const double *beta)
     double total = 0;
 
     for (size_t p = 0; p < dual->n_points; p++) {
-        total += coefficient(dual, beta, p) * dual->t[p] - dual->epsilon * fabs(beta[p]);
+        total += kc_dual_coefficient(dual, beta, p) * dual->t[p] - dual->epsilon * fabs(beta[p]);
         if (dual->n_groups == 2)
             total -= dual->epsilon * fabs(beta[dual->n_points + p]);
     }
@@ -221,7 +272,7 @@ kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, 
     } else {
         kc_moved moved = {.points = points, .delta = delta};
         for (size_t p = 0; p < dual->n_points; p++) {
-            double b = coefficient(dual, beta, p);
+            double b = kc_dual_coefficient(dual, beta, p);
             if (b != 0) {
                 points[moved.n] = (int32_t)kc_cols_point(&dual->cols, p);
                 delta[moved.n++] = b;

@@ -53,6 +53,8 @@ typedef struct kc_dual {
     uint64_t seed;       /* of the random working sets */
     kc_method method;
     double offset;     /* added to the objective: what a part of a problem leaves out; mostly 0 */
+    size_t n_whole;    /* points of the problem that this is a part of; 0: it is none */
+    size_t n_outside;  /* support vectors of that problem which are not in the part */
     bool is_shrinking; /* pair steps leave idle points alone: solver/kc_shrink.h */
 } kc_dual;
 
@@ -66,20 +68,32 @@ typedef struct kc_solution {
     kc_stop stop;
     double violation;         /* largest over the groups; <= 0 possible where nothing violates */
     double primal, dual, gap; /* dual is to be maximised: -objective; primal = dual + gap */
+    bool is_certified;        /* else the intercepts are the best known, the numbers above NaN */
     int64_t n_iter;           /* pair steps */
     int64_t n_outer;          /* working sets; 0 for the pair method */
     int64_t n_row_visits;     /* rows that updated the gradient */
 } kc_solution;
+
+/* b_p: the sum of the variables at a position. */
+KC_INLINE double kc_dual_coefficient(const kc_dual *dual, const double *beta, size_t p)
+{
+    return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
+}
 
 /* Feasible from anything finite: clips to the boxes, then moves the missing sum, free variables
  * first and lowest positions first.  KC_ERR_ARG where no feasible point exists.  From zeros it
  * fills the first variables of a group, as libsvm's start of the nu forms does. */
 kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err);
 
-/* Puts variables that rounding left beside a bound, or beside zero, on it: whoever counts support
- * vectors and free variables counts what is meant.  Sums are kept to rounding, and so is the
- * gradient, given the largest K(x, x). */
-void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
+/* Feasible, with every variable at the same share of its box: what the groups' sums say of the
+ * samples before anything is known of the kernel. */
+void kc_dual_start_evenly(const kc_dual *dual, double *beta);
+
+/* Puts variables that rounding left beside a bound, or beside zero, on it, so that counts of
+ * support vectors and free variables are what is meant (the gradient stays as it is to rounding,
+ * given the largest K(x, x)); then restores the sums, from which the rounding of many steps leads
+ * away. Returns by how much variables moved for the sums. */
+double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
 
 /* The pair steps that the problem allows: its max_iter, or the default. */
 int64_t kc_dual_max_iter(const kc_dual *dual);
@@ -95,10 +109,22 @@ kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, 
 double kc_dual_objective(const kc_dual *dual, const double *beta, const double *grad);
 
 /* Solves; KC_OK also where it did not converge (see stop).  Errors are of memory and of kernel
- * values that are not finite, of a problem that has no feasible point, and KC_ERR_TIME or
- * KC_ERR_CANCELLED where the call was stopped before even the gradient of a start was known.
- * Equal bits for every number of threads and every cache size. */
+ * values that are not finite, of a problem that has no feasible point, and KC_ERR_CANCELLED.
+ *
+ * Where it did not converge, the certificate is that of a gradient computed anew.  A time limit
+ * leaves time for that; where it does not suffice, there is no certificate.  Where time is over
+ * before the first step, or there is no store since it was over before that, the solution is the
+ * start: the caller's; else zeros, or sums spread evenly with intercepts of 0.
+ *
+ * Equal bits for every number of threads and every cache size, but for time limits. */
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+
+/* Where there is a time limit: sets time aside for the gradient at the end, of a solution with so
+ * many support vectors.  To be called whenever they may have become more, before a poll. */
+void kc_dual_reserve(kc_call *call, const kc_store *store, const kc_dual *dual, size_t n_support);
+
+/* How many points have a coefficient. */
+size_t kc_dual_count_support(const kc_dual *dual, const double *beta);
 
 /* From beta and grad: intercepts, violation, primal, dual and gap.  Where a box is infinite, the
  * primal point is the solution scaled until every margin holds; without such a scale the gap is

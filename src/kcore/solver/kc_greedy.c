@@ -223,6 +223,8 @@ static bool is_stopped(solver *s, double violation, kc_stop *stop)
     s->call->progress.n_iter = s->handful.n_steps;
     s->call->progress.objective = s->handful.objective;
     s->call->progress.violation = violation;
+    if (kc_call_is_limited(s->call))
+        kc_dual_reserve(s->call, s->store, s->dual, kc_dual_count_support(s->dual, s->beta));
     if (kc_stop_of(kc_call_poll(s->call), stop))
         return true;
     kc_crew_muster(&s->scout.crew);
@@ -331,13 +333,15 @@ static kc_status run(solver *s, kc_stop *stop)
     return KC_OK;
 }
 
-/* The whole matrix, where the store has room for it. */
+/* The whole matrix, where the store has room for it, and where there is time for it and then some.
+ */
 static kc_status complete(kc_call *call, kc_store *store, const kc_dual *dual)
 {
+    const size_t n = dual->n_points;
     size_t ld;
 
     if (kc_store_matrix(store, &ld) != NULL || kc_store_is_linear(store) ||
-        dual->n_points < kc_store_points(store))
+        n < kc_store_points(store) || kc_store_apply_seconds(store, n, n) > kc_call_left(call))
         return KC_OK;
     kc_store_clear(call->ctx, store);
     return kc_store_complete(call, store);

@@ -10,6 +10,10 @@
 /* Between two polls, loops run over about this many entries: one or two milliseconds. */
 #define POLL_ENTRIES ((size_t)1 << 21)
 
+/* ... or over fewer, where there is a time limit: so many steps may have brought so many support
+ * vectors, whose rows the last gradient takes. */
+#define RESERVE_STEPS 64
+
 /* A step goes beyond the minimum of its line, as far as bounds and kinks let it, as in successive
  * over-relaxation: the more the two rows have in common, the more steps would undo each other.  It
  * is longer by OVER_PER_SHARE K_ij / mean(K_ii, K_jj) of the most.  Below twice the length to the
@@ -336,8 +340,11 @@ static void tell(kc_call *call, const kc_pairs *pairs, double violation)
 
 static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, kc_stop *stop)
 {
+    const bool has_reserve = pairs->reserve != NULL && kc_call_is_limited(call);
     int64_t poll_every = (int64_t)(POLL_ENTRIES / pairs->n) + 1;
 
+    if (has_reserve && poll_every > RESERVE_STEPS)
+        poll_every = RESERVE_STEPS;
     /* A run may be shorter than that: then the next one goes on counting. */
     if (pairs->next_poll <= pairs->n_steps)
         pairs->next_poll = pairs->n_steps + poll_every;
@@ -357,6 +364,8 @@ static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, k
         if (pairs->n_steps >= pairs->next_poll) {
             pairs->next_poll += poll_every;
             tell(call, pairs, violation);
+            if (has_reserve)
+                pairs->reserve(pairs->reserve_data);
             if (kc_stop_of(kc_call_poll(call), stop))
                 return KC_OK;
         }

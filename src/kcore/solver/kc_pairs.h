@@ -39,6 +39,9 @@ typedef struct kc_pairs {
     size_t ld;
     kc_fetch_fn *fetch;
     void *fetch_data;
+    void (*reserve)(void *data); /* sets time aside for the end: called before polls, where there is
+                                    a time limit; NULL: nothing need be */
+    void *reserve_data;
 
     /* Kept by the engine. */
     const kc_smo_step_ops *ops;

@@ -1,7 +1,7 @@
 /* Rounds of shrinking.  See kc_shrink.h.
  *
- * The solution is whole between two rounds.  A round that runs out of time is still brought to its
- * end: that costs one visit of the rows that moved, and saves all it has found. */
+ * The solution is whole between two rounds.  Of a round that runs out of time the variables are
+ * taken, and the gradient is left as it was: kc_dual_solve computes another. */
 #include "solver/kc_shrink.h"
 
 #include <math.h>
@@ -43,11 +43,6 @@ bool kc_shrink_suits(const kc_store *store, const kc_dual *dual)
     return kc_store_can_part(store);
 }
 
-static double coefficient(const kc_dual *dual, const double *beta, size_t p)
-{
-    return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
-}
-
 /* ---- The part ------------------------------------------------------------------------------ */
 
 static kc_status take_arrays(shrinking *s, size_t n_active, part *out)
@@ -66,15 +61,16 @@ static kc_status take_arrays(shrinking *s, size_t n_active, part *out)
     return KC_OK;
 }
 
-/* t less what the idle points contribute to K b, at all positions, into next_grad. */
-static kc_status fix_idle(shrinking *s, size_t n_active)
+/* t less what the idle points contribute to K b, at all positions, into next_grad; *n_outside: how
+ * many contribute, with those outside of all points here. */
+static kc_status fix_idle(shrinking *s, size_t n_active, size_t *n_outside)
 {
     const kc_dual *dual = s->dual;
     kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta};
     size_t next = 0;
 
     for (size_t p = 0; p < dual->n_points; p++) {
-        double b = coefficient(dual, s->whole->beta, p);
+        double b = kc_dual_coefficient(dual, s->whole->beta, p);
         if (next < n_active && (size_t)s->active[next] == p) {
             next++;
         } else if (b != 0) {
@@ -82,6 +78,7 @@ static kc_status fix_idle(shrinking *s, size_t n_active)
             s->moved_delta[moved.n++] = b;
         }
     }
+    *n_outside = dual->n_outside + moved.n;
     return kc_store_apply(s->call, s->store, &dual->cols, &moved, dual->t, s->next_grad);
 }
 
@@ -91,7 +88,8 @@ static kc_status open_part(shrinking *s, size_t n, part *out)
 
     *out = (part){.dual = *dual};
     KC_TRY(take_arrays(s, n, out));
-    KC_TRY(fix_idle(s, n));
+    KC_TRY(fix_idle(s, n, &out->dual.n_outside));
+    out->dual.n_whole = dual->n_whole > 0 ? dual->n_whole : dual->n_points;
     out->dual.sum[0] = out->dual.sum[1] = 0;
     for (size_t k = 0; k < n; k++) {
         size_t p = (size_t)s->active[k];
@@ -127,8 +125,8 @@ static kc_status synchronise(shrinking *s, const part *p)
     kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta};
 
     for (size_t k = 0; k < p->dual.n_points; k++) {
-        double delta = coefficient(&p->dual, p->solution.beta, k) -
-                       coefficient(s->dual, s->whole->beta, (size_t)s->active[k]);
+        double delta = kc_dual_coefficient(&p->dual, p->solution.beta, k) -
+                       kc_dual_coefficient(s->dual, s->whole->beta, (size_t)s->active[k]);
         if (delta != 0) {
             s->moved_points[moved.n] = p->points[k];
             s->moved_delta[moved.n++] = delta;
@@ -137,12 +135,11 @@ static kc_status synchronise(shrinking *s, const part *p)
     return kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->whole->grad, s->next_grad);
 }
 
-/* Takes over what the part found, now that the gradient is known. */
+/* Takes over what the part found. */
 static void close_part(shrinking *s, const part *p)
 {
     size_t n = s->dual->n_points;
 
-    memcpy(s->whole->grad, s->next_grad, n * sizeof *s->next_grad);
     for (size_t k = 0; k < p->dual.n_points; k++)
         for (int32_t g = 0; g < s->dual->n_groups; g++)
             s->whole->beta[(size_t)g * n + (size_t)s->active[k]] =
@@ -165,11 +162,10 @@ static kc_status solve_part(shrinking *s, size_t n_active)
     s->whole->stop = p.solution.stop;
     if (p.solution.stop == KC_STOP_CALLER)
         return KC_OK;
-    if (p.solution.stop == KC_STOP_TIME)
-        kc_call_extend(s->call);
-    status = synchronise(s, &p);
-    kc_call_expire(s->call);
+    status = p.solution.stop == KC_STOP_TIME ? KC_ERR_TIME : synchronise(s, &p);
     if (status == KC_OK)
+        memcpy(s->whole->grad, s->next_grad, s->dual->n_points * sizeof *s->next_grad);
+    if (status == KC_OK || status == KC_ERR_TIME)
         close_part(s, &p);
     return status;
 }

@@ -104,6 +104,13 @@ static kc_status take_rows(smo *s)
     return s->copies != NULL ? KC_OK : kc_fail_nomem(s->call->err);
 }
 
+static void reserve(void *data)
+{
+    const smo *s = data;
+
+    kc_dual_reserve(s->call, s->store, s->dual, kc_dual_count_support(s->dual, s->pairs.beta[0]));
+}
+
 static kc_status take_arrays(smo *s, double *beta)
 {
     const kc_dual *dual = s->dual;
@@ -159,20 +166,8 @@ static kc_status freshen(smo *s, const double *beta)
     return status;
 }
 
-/* The gradient of what steps in single precision have found, even where time is over. */
-static kc_status freshen_after(smo *s, const double *beta)
-{
-    kc_status status = freshen(s, beta);
-
-    if (status != KC_ERR_TIME)
-        return status;
-    kc_call_extend(s->call);
-    status = freshen(s, beta);
-    kc_call_expire(s->call);
-    return status;
-}
-
-/* Steps with a gradient of floats, at most max_steps; then the gradient of where they have come. */
+/* Steps with a gradient of floats, at most max_steps; then the gradient of where they have come,
+ * but at an end of time, after which kc_dual_solve computes it. */
 static kc_status run_single(smo *s, const double *beta, int64_t max_steps, kc_stop *stop)
 {
     kc_arena_point point = kc_arena_mark(s->call->arena);
@@ -195,7 +190,7 @@ static kc_status run_single(smo *s, const double *beta, int64_t max_steps, kc_st
     s->pairs.next_poll = single.next_poll;
     s->pairs.objective = single.objective;
     kc_arena_release(s->call->arena, point);
-    return freshen_after(s, beta);
+    return *stop == KC_STOP_TIME || *stop == KC_STOP_CALLER ? KC_OK : freshen(s, beta);
 }
 
 static bool suits_single(const smo *s)
@@ -341,6 +336,8 @@ kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_s
     s.pairs.n = dual->n_points;
     s.pairs.n_groups = dual->n_groups;
     s.pairs.epsilon = dual->epsilon;
+    s.pairs.reserve = reserve;
+    s.pairs.reserve_data = &s;
     s.pairs.exact_below =
         dual->n_points < LEAST_RELAXED_POINTS ? HUGE_VAL : KC_EXACT_TOLS * dual->tol;
     s.pairs.dtype = kc_store_dtype(store);

@@ -54,21 +54,15 @@ kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_groups,
 
 /* ---- Reading a solution ------------------------------------------------------------------- */
 
-static double coefficient(const kc_dual *dual, const kc_solution *solution, size_t p)
-{
-    const double *beta = solution->beta;
-
-    return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
-}
-
-/* |w|^2 = b'K b, where K b = t - grad; rounding may leave it a little below zero. */
+/* |w|^2 = b'K b, where K b = t - grad; rounding may leave it a little below zero.  NaN where the
+ * gradient is not that of the solution. */
 static double norm_squared(const kc_dual *dual, const kc_solution *solution)
 {
     double total = 0;
 
     for (size_t p = 0; p < dual->n_points; p++)
-        total += coefficient(dual, solution, p) * (dual->t[p] - solution->grad[p]);
-    return fmax(total, 0);
+        total += kc_dual_coefficient(dual, solution->beta, p) * (dual->t[p] - solution->grad[p]);
+    return solution->is_certified ? fmax(total, 0) : NAN;
 }
 
 static int64_t count_bounded(const kc_dual *dual, const kc_solution *solution)
@@ -91,14 +85,14 @@ void kc_form_finish(const kc_form_input *in, const kc_dual *dual, const kc_solut
     out->scale = scale;
     info->n_support = 0;
     for (size_t p = 0; p < in->n; p++) {
-        out->coef[p] = scale * coefficient(dual, solution, p);
+        out->coef[p] = scale * kc_dual_coefficient(dual, solution->beta, p);
         info->n_support += out->coef[p] != 0;
     }
     info->stop = solution->stop;
     info->primal = solution->primal * scale * scale;
     info->dual = solution->dual * scale * scale;
     info->gap = solution->gap * scale * scale;
-    info->violation = fmax(solution->violation, 0);
+    info->violation = kc_larger(solution->violation, 0);
     info->norm = scale * sqrt(norm_squared(dual, solution));
     info->n_iter = solution->n_iter;
     info->n_outer = solution->n_outer;
@@ -110,7 +104,7 @@ bool kc_form_hulls_meet(const kc_form_input *in, const kc_dual *dual, const kc_s
     double total = 0;
 
     for (size_t p = 0; p < in->n; p++)
-        total += fabs(coefficient(dual, solution, p));
+        total += fabs(kc_dual_coefficient(dual, solution->beta, p));
     return total > 0 &&
            2 * sqrt(norm_squared(dual, solution)) <= HULL_DISTANCE * total * sqrt(in->max_diag);
 }

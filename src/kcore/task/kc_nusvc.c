@@ -81,6 +81,11 @@ static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dua
     const double *mu = solution->intercept;
     const double r = (mu[1] - mu[0]) / 2;
 
+    if (solution->stop == KC_STOP_TIME && !(r > 0)) { /* there is no scale yet */
+        kc_form_finish(in, dual, solution, 1, out);
+        out->intercept = (mu[0] + mu[1]) / 2;
+        return KC_OK;
+    }
     if (!(r > 0) || kc_form_hulls_meet(in, dual, solution))
         return kc_fail(call->err, KC_ERR_DEGENERATE,
                        "%sthe margin is zero: for nu = %g the classes, reduced to their hulls, "

@@ -69,7 +69,7 @@ static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
         .multiclass = t->settings->multiclass,
         .n_classes = t->samples.n_classes,
         .kernel = t->kernel,
-        .dtype = kc_store_dtype(t->store),
+        .dtype = kc_training_dtype(t),
         .points = t->kernel != NULL ? &points : NULL,
         .n_support = found.n,
         .n_cols = kc_training_is_asked(t) ? t->samples.n_all : (size_t)t->data->x->n_cols,

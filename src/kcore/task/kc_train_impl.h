@@ -14,10 +14,10 @@ typedef struct kc_training {
     const kc_kernel *kernel; /* NULL: a matrix is given, or the caller is asked */
     const kc_svm_data *data;
     kc_samples samples;
-    kc_packed points; /* by place; empty without a kernel */
-    kc_matrix matrix; /* where it is given */
-    kc_asked asked;   /* where there is a kernel function */
-    kc_store *store;
+    kc_packed points;          /* by place; empty without a kernel */
+    kc_matrix matrix;          /* where it is given */
+    kc_asked asked;            /* where there is a kernel function */
+    kc_store *store;           /* NULL: time was over before there was one */
     kc_store_counters counted; /* by stores that are no more */
     bool is_f32_tried;         /* kernel values are f32 as long as that does */
     atomic_bool is_f64_needed; /* it did not */
@@ -34,7 +34,14 @@ KC_INLINE bool kc_training_is_asked(const kc_training *t)
     return t->data->kernel_fn != NULL;
 }
 
-/* Checks and packs the samples, or the matrix, and opens the store: kc_train_open.c. */
+/* Of the kernel values. */
+KC_INLINE kc_dtype kc_training_dtype(const kc_training *t)
+{
+    return t->store != NULL ? kc_store_dtype(t->store) : t->points.dtype;
+}
+
+/* Checks and packs the samples, or the matrix, and opens the store: kc_train_open.c.  Where the
+ * time is over there is no store, and no samples unless a start has coefficients for them. */
 kc_status kc_training_open(kc_call *call, kc_training *t);
 
 /* The same once more, in f64. */

@@ -30,12 +30,19 @@ static kc_status pack_samples(kc_call *call, kc_training *t, const int32_t *orde
                       t->samples.n > KC_PRECISION_SMALL && isfinite(t->settings->C) &&
                       kc_precision_may_do(t->settings, &t->samples);
     if (t->is_f32_tried) {
-        /* Values that f32 cannot hold are no error: f64 is tried next, and speaks. */
-        call->err = NULL;
+        /* Values that f32 cannot hold are no error: f64 is tried next, and speaks.  The type may
+         * depend on the values, but not on how much memory or time there is. */
+        kc_error narrow = {KC_OK};
+        call->err = &narrow;
         kc_status status = kc_packed_create_ordered(call, x, order, KC_F32, out);
         call->err = err;
         if (status == KC_OK)
             return KC_OK;
+        if (status == KC_ERR_NOMEM || status == KC_ERR_TIME || status == KC_ERR_CANCELLED) {
+            if (err != NULL)
+                *err = narrow;
+            return status;
+        }
     }
     t->is_f32_tried = false;
     return kc_packed_create_ordered(call, x, order, KC_F64, out);
@@ -135,9 +142,9 @@ static kc_status open_store(kc_call *call, kc_training *t)
     const size_t n = t->samples.n;
 
     KC_TRY(kc_training_create_store(call, t, 1, &t->store));
-    if (suits_whole(t)) {
+    if (suits_whole(t) && kc_store_apply_seconds(t->store, n, n) <= kc_call_left(call)) {
         const kc_status status = kc_store_complete(call, t->store);
-        if (status != KC_ERR_TIME) /* then problems end at once with what they start from */
+        if (status != KC_ERR_TIME)
             KC_TRY(status);
     }
     for (size_t i = 0; i < n; i++) {
@@ -149,7 +156,8 @@ static kc_status open_store(kc_call *call, kc_training *t)
     return KC_OK;
 }
 
-kc_status kc_training_open(kc_call *call, kc_training *t)
+/* Order, and room for the result. */
+static kc_status take_problems(kc_call *call, kc_training *t)
 {
     KC_TRY(kc_samples_sort(call, t->settings, t->data, &t->samples));
     t->n_problems = kc_problem_count(t->settings->multiclass, t->samples.n_classes);
@@ -157,14 +165,56 @@ kc_status kc_training_open(kc_call *call, kc_training *t)
     KC_TRY(check_start(t, call->err));
     t->asked = (kc_asked){
         .fn = t->data->kernel_fn, .data = t->data->kernel_data, .order = t->samples.order};
-    if (!kc_training_is_asked(t))
-        KC_TRY(t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t));
     t->coef = kc_call_take(call, t->n_coef_rows, t->samples.n * sizeof *t->coef);
     t->intercepts = kc_call_take(call, t->n_problems, sizeof *t->intercepts);
     if (t->coef == NULL || t->intercepts == NULL)
         return kc_fail_nomem(call->err);
     memset(t->coef, 0, t->n_coef_rows * t->samples.n * sizeof *t->coef);
-    return open_store(call, t);
+    return KC_OK;
+}
+
+/* Whether the start has coefficients: a model of it needs their samples. */
+static bool has_start(const kc_training *t)
+{
+    return t->start != NULL || t->settings->type == KC_NU_SVC || t->settings->type == KC_ONE_CLASS;
+}
+
+static kc_status take_data(kc_call *call, kc_training *t)
+{
+    if (kc_training_is_asked(t))
+        return KC_OK;
+    return t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t);
+}
+
+/* What no model can do without is done, whether there is time for it or not. */
+static kc_status open_anyway(kc_call *call, kc_training *t)
+{
+    kc_status status;
+
+    kc_call_extend(call, INFINITY);
+    status = take_problems(call, t);
+    if (status == KC_OK && has_start(t))
+        status = take_data(call, t);
+    kc_call_expire(call);
+    return status;
+}
+
+/* KC_ERR_TIME is no failure: problems without a store stay at their start. */
+static kc_status open_in_time(kc_call *call, kc_training *t)
+{
+    kc_status status = has_start(t) ? KC_OK : take_data(call, t);
+
+    if (status == KC_OK)
+        status = open_store(call, t);
+    if (status == KC_ERR_TIME && !has_start(t) && t->kernel != NULL)
+        kc_packed_none(t->data->x, KC_F64, &t->points);
+    return status == KC_ERR_TIME ? KC_OK : status;
+}
+
+kc_status kc_training_open(kc_call *call, kc_training *t)
+{
+    KC_TRY(open_anyway(call, t));
+    return open_in_time(call, t);
 }
 
 kc_status kc_training_reopen(kc_call *call, kc_training *t)
@@ -172,6 +222,10 @@ kc_status kc_training_reopen(kc_call *call, kc_training *t)
     kc_store_free(call->ctx, t->store);
     t->store = NULL;
     kc_packed_free(call->ctx, &t->points);
-    KC_TRY(take_samples(call, t));
-    return open_store(call, t);
+    kc_call_extend(call, INFINITY); /* support vectors cannot be done without */
+    kc_status status = take_samples(call, t);
+    kc_call_expire(call);
+    if (status == KC_OK)
+        status = open_store(call, t);
+    return status == KC_ERR_TIME ? KC_OK : status;
 }

@@ -56,7 +56,7 @@ static kc_status gather_input(kc_call *call, const kc_training *t, kc_store *sto
 
 /* Whether f32 did for this problem; if not, all are solved in f64. */
 static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
-                                 const kc_dual *dual, const kc_solution *solution)
+                                 const kc_dual *dual, kc_solution *solution)
 {
     const kc_precision_audit audit = {
         .kernel = t->kernel,
@@ -71,10 +71,14 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
 
     if (!t->is_f32_tried || t->is_f64_needed || solution->stop != KC_STOP_CONVERGED)
         return KC_OK;
-    KC_TRY(kc_precision_measure(call, &audit, &worst));
-    if (!kc_precision_suffices(t->settings, worst))
+    kc_status status = kc_precision_measure(call, &audit, &worst);
+    if (status == KC_ERR_TIME) { /* then nobody knows */
+        solution->stop = KC_STOP_TIME;
+        return KC_OK;
+    }
+    if (status == KC_OK && !kc_precision_suffices(t->settings, worst))
         t->is_f64_needed = true; /* never back: others may have said so meanwhile */
-    return KC_OK;
+    return status;
 }
 
 /* Builds, solves and reads one problem in the form of its settings. */
@@ -112,7 +116,7 @@ static kc_status weigh_classes(kc_call *call, kc_training *t, const kc_form_inpu
     KC_TRY(solve_form(call, t, &weighted, out));
     out->info->n_iter += first.n_iter;
     out->info->n_outer += first.n_outer;
-    out->info->violation = fmax(out->info->violation, first.violation);
+    out->info->violation = kc_larger(out->info->violation, first.violation);
     if (first.stop != KC_STOP_CONVERGED)
         out->info->stop = first.stop;
     return KC_OK;
@@ -131,7 +135,8 @@ static kc_status solve_problem(kc_call *call, kc_training *t, kc_store *store, s
     if (out.coef == NULL)
         return kc_fail_nomem(call->err);
     KC_TRY(solve_form(call, t, &in, &out));
-    if (t->settings->type == KC_NU_SVC && in.own_weights != in.weights)
+    if (t->settings->type == KC_NU_SVC && in.own_weights != in.weights &&
+        info->stop != KC_STOP_TIME)
         KC_TRY(weigh_classes(call, t, &in, &out));
     kc_problem_store(&problem, out.coef, t->samples.n, t->coef);
     t->intercepts[index] = out.intercept;
@@ -140,12 +145,18 @@ static kc_status solve_problem(kc_call *call, kc_training *t, kc_store *store, s
 
 /* ---- Reports ------------------------------------------------------------------------------ */
 
-/* What the store did since `before`. */
-static void add_counts(kc_fit_info *info, const kc_store *store, kc_store_counters before)
+/* Nothing where time was over before there was a store. */
+static kc_store_counters count(const kc_store *store)
 {
-    const kc_store_counters now = kc_store_count(store);
+    return store != NULL ? kc_store_count(store) : (kc_store_counters){0};
+}
 
-    info->dtype = kc_store_dtype(store);
+/* What the store did since `before`. */
+static void add_counts(kc_fit_info *info, const kc_training *t, kc_store_counters before)
+{
+    const kc_store_counters now = count(t->store);
+
+    info->dtype = kc_training_dtype(t);
     info->rows_computed = now.rows_computed - before.rows_computed;
     info->rows_hit = now.rows_hit - before.rows_hit;
     info->rows_evicted = now.rows_evicted - before.rows_evicted;
@@ -174,8 +185,8 @@ static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *o
     total->primal += one->primal;
     total->dual += one->dual;
     total->gap += one->gap;
-    total->violation = fmax(total->violation, one->violation);
-    total->norm = fmax(total->norm, one->norm);
+    total->violation = kc_larger(total->violation, one->violation);
+    total->norm = kc_larger(total->norm, one->norm);
     total->epsilon = one->epsilon;
     total->n_iter += one->n_iter;
     total->n_outer += one->n_outer;
@@ -208,12 +219,12 @@ static void name_stop(const kc_call *call, kc_fit_info *info)
 static kc_status solve_alone(kc_call *call, kc_training *t, size_t index)
 {
     const kc_arena_point point = kc_arena_mark(call->arena);
-    const kc_store_counters before = kc_store_count(t->store);
+    const kc_store_counters before = count(t->store);
     const double start = kc_clock();
     kc_fit_info info = {.struct_size = sizeof info};
 
     KC_TRY(solve_problem(call, t, t->store, index, &info));
-    add_counts(&info, t->store, before);
+    add_counts(&info, t, before);
     info.seconds = info.seconds_solve = kc_clock() - start;
     name_stop(call, &info);
     add_to_total(t->info, index, &info);
@@ -342,9 +353,11 @@ static kc_status solve_side_by_side(kc_call *call, kc_training *t, size_t n_stor
     s.stores[s.n_stores++] = t->store;
     if (n_stores > 1) {
         close_store(call, t, &t->store);
-        t->counted.bytes_used = 0; /* the others get them */
+        t->counted.bytes_used = 0;      /* the others get them */
+        kc_call_extend(call, INFINITY); /* a diagonal each: nothing to be late for */
         for (s.n_stores = 0; s.n_stores < n_stores && status == KC_OK; s.n_stores++)
             status = kc_training_create_store(call, t, n_stores, &s.stores[s.n_stores]);
+        kc_call_expire(call);
         t->store = s.stores[0];
     }
     if (status == KC_OK)
@@ -369,9 +382,9 @@ static bool is_first_largest(const kc_training *t)
  * results depend neither on their order nor on the number of threads. */
 static kc_status solve_all(kc_call *call, kc_training *t)
 {
-    const size_t allowed = kc_store_count(t->store).bytes_allowed;
+    const size_t allowed = count(t->store).bytes_allowed;
     size_t n_stores;
-    const bool is_team = makes_team(call, t, &n_stores);
+    const bool is_team = t->store != NULL && makes_team(call, t, &n_stores);
     const bool is_alone = is_first_largest(t);
 
     if (is_alone)
@@ -382,7 +395,7 @@ static kc_status solve_all(kc_call *call, kc_training *t)
         for (size_t index = is_alone; !is_team && index < t->n_problems; index++)
             KC_TRY(solve_alone(call, t, index));
     }
-    add_counts(&t->info->total, t->store, (kc_store_counters){0});
+    add_counts(&t->info->total, t, (kc_store_counters){0});
     add_closed(&t->info->total, &t->counted);
     t->info->total.cache_bytes_allowed = (int64_t)allowed;
     return KC_OK;
@@ -407,11 +420,15 @@ static kc_status start_from_coef(kc_call *call, kc_training *t)
     return KC_OK;
 }
 
-/* Once more in f64, from the solution in f32. */
+/* Once more in f64, from the solution in f32; which stays where there is no time for that. */
 static kc_status solve_in_f64(kc_call *call, kc_training *t)
 {
     const kc_fit_info before = t->info->total;
 
+    if (kc_call_poll(call) == KC_ERR_TIME) {
+        t->info->total.stop = KC_STOP_TIME;
+        return KC_OK;
+    }
     KC_TRY(start_from_coef(call, t));
     KC_TRY(kc_training_reopen(call, t));
     t->counted = (kc_store_counters){0};

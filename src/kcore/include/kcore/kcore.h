@@ -330,7 +330,7 @@ typedef struct kc_fit_info {
     size_t struct_size; /* sizeof(kc_fit_info), set by the caller */
     kc_stop stop;
     kc_dtype dtype;           /* of the kernel values */
-    double primal, dual, gap; /* recomputed at the end; gap = primal - dual */
+    double primal, dual, gap; /* recomputed at the end; gap = primal - dual; see kc_svm_fit */
     double violation;         /* of the optimality conditions, largest over all variables */
     double norm;              /* |w|: of the decision function in feature space; total: largest */
     double epsilon;           /* of the tube: given, or found by nu-SVR; else 0 */
@@ -361,9 +361,12 @@ KC_API int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_c
  * kc_svm_problem_count entries of info->struct_size bytes: with it, info must be given.
  *
  * A fit that does not converge still gives a model: info->stop says so.  So does one that reaches
- * run->time_limit, unless a problem has no start yet (the nu types and one-class need kernel rows
- * for theirs): then KC_ERR_TIME.  Likewise one that the callback answers with KC_FINISH, the error
- * being KC_ERR_CANCELLED.  One that is cancelled gives no model, and KC_ERR_CANCELLED. */
+ * run->time_limit, or that the callback answers with KC_FINISH.  The limit includes the time for
+ * the certificate: the solver stops when what is left just covers it.  A problem that was not begun
+ * is left at its start: data->start; else zeros, or for nu-SVC and one-class the same share of
+ * every weight with an intercept of 0 (n_iter is 0 then; samples that no coefficient stands on may
+ * not have been read).  Where there was no time for the certificate, primal, dual, gap, violation
+ * and norm are NaN.  A fit that is cancelled gives no model, and KC_ERR_CANCELLED. */
 KC_API KC_MUST_CHECK kc_status kc_svm_fit(kc_context *ctx, const kc_run *run,
                                           const kc_svm_settings *settings, const kc_kernel *kernel,
                                           const kc_svm_data *data, kc_model **out,
