@@ -486,6 +486,37 @@ static void refused_memory_is_an_error_and_leaves_nothing_behind(void)
     free(k);
 }
 
+/* Values of another type are other bits: memory must not choose it. */
+static void refused_memory_never_changes_the_type_of_kernel_values(void)
+{
+    svm_case c = svm_case_make(19, 700, 3, 2);
+    kc_svm_settings settings = svm_settings(KC_C_SVC);
+    kc_svm_data data = svm_data(&c);
+    bool is_refused = true;
+    size_t n_refused = 0;
+
+    for (size_t n = 1; is_refused; n++) {
+        kc_fault fault;
+        kc_context *in = kc_fault_context((kc_context_config){.n_threads = 1}, &fault);
+        kc_kernel *kernel = make_kernel(in);
+        kc_fit_info info = {.struct_size = sizeof info};
+        kc_model *model = NULL;
+
+        kc_fault_arm(&fault, n, KC_FAULT_ONCE);
+        const kc_status status =
+            kc_svm_fit(in, NULL, &settings, kernel, &data, &model, &info, NULL, NULL);
+        is_refused = kc_fault_disarm(&fault);
+        CHECK(status == KC_ERR_NOMEM || (status == KC_OK && info.dtype == KC_F32));
+        n_refused += status == KC_ERR_NOMEM;
+        kc_model_free(in, model);
+        kc_kernel_free(in, kernel);
+        kc_context_free(in);
+        CHECK(kc_fault_is_clean(&fault));
+    }
+    CHECK(n_refused > 8);
+    svm_case_free(&c);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -505,6 +536,7 @@ int main(void)
     RUN(the_total_adds_up_the_problems);
     RUN(the_peak_is_that_of_the_call_alone);
     RUN(refused_memory_is_an_error_and_leaves_nothing_behind);
+    RUN(refused_memory_never_changes_the_type_of_kernel_values);
     kc_context_free(ctx);
     return kc_test_end();
 }
