@@ -1,5 +1,5 @@
 /* Expansions: values against sums in long double, whatever the way they are found. */
-#include "model/kc_expansion.h"
+#include "function/kc_expansion.h"
 
 #include <math.h>
 #include <stdlib.h>

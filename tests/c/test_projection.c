@@ -3,7 +3,7 @@
 
 #include "base/kc_rng.h"
 #include "kc_test.h"
-#include "model/kc_projection.h"
+#include "online/kc_projection.h"
 
 #define D 40      /* of the vectors that stand for points */
 #define PLACES 24 /* of the set */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function/kc_model.h"
 #include "kc_test.h"
-#include "model/kc_model.h"
 #include "svm_case.h"
 #include "task/kc_matrix.h"
 #include "task/kc_precision.h"

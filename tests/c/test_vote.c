@@ -1,5 +1,5 @@
 /* Votes and values per class, from decision values that are given. */
-#include "model/kc_vote.h"
+#include "function/kc_vote.h"
 
 #include <string.h>
 

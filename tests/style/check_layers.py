@@ -17,9 +17,10 @@ MAY_INCLUDE = {
     "kernel": "base data simd",
     "rows": "base data simd kernel",
     "solver": "base data simd rows",
-    "model": "base data simd kernel",
-    "task": "base data kernel rows solver model",
-    "api": "base data simd kernel model task",
+    "function": "base data simd kernel",
+    "task": "base data kernel rows solver function",
+    "online": "base data simd solver function task",
+    "api": "base data simd kernel function task online",
 }
 PUBLIC = "kcore"  # kcore/kcore.h, open to all
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

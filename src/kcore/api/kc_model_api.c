@@ -4,7 +4,7 @@
 
 #include "base/kc_context.h"
 #include "data/kc_points.h"
-#include "model/kc_model.h"
+#include "function/kc_model.h"
 
 /* ---- Out ---------------------------------------------------------------------------------- */
 

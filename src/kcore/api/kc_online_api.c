@@ -5,7 +5,7 @@
 #include "api/kc_perceptron_check.h"
 #include "base/kc_context.h"
 #include "data/kc_points.h"
-#include "task/kc_online.h"
+#include "online/kc_online.h"
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* kc_model_decision and kc_model_predict: check, evaluate, store or vote. */
 #include "data/kc_points.h"
-#include "model/kc_vote.h"
+#include "function/kc_vote.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model/kc_model.h"
+#include "function/kc_model.h"
 
 static void add_run(kc_problem *problem, size_t begin, size_t end, double y, size_t coef_row)
 {

@@ -12,7 +12,7 @@
 #define KC_TASK_H
 
 #include "base/kc_call.h"
-#include "model/kc_model.h"
+#include "function/kc_model.h"
 
 /* Where the certificates of single problems go: `each` is an array of structs of `each_bytes`
  * bytes, or NULL. */

@@ -1,6 +1,6 @@
 /* Rows of the factor lie side by side: forward substitution is a dot product for each row, backward
  * substitution a row added for each row. */
-#include "model/kc_projection.h"
+#include "online/kc_projection.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "task/kc_online.h"
+#include "online/kc_online.h"
 
 #define MAGIC 0x316c6e6f636bu /* "kconl1", and the order of its bytes */
 

@@ -1,5 +1,5 @@
 /* Making expansions, and their weights where the kernel is linear. */
-#include "model/kc_expansion.h"
+#include "function/kc_expansion.h"
 
 #include <string.h>
 

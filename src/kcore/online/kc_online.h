@@ -1,15 +1,15 @@
 /* The online learner behind kc_online (kcore.h): an active set, the perceptron's rule, a budget.
  *
- *     task/kc_online.c        making one, reading it
- *     task/kc_study.c         learning sample by sample
- *     task/kc_online_fit.c    learning from a matrix of samples in dual form
- *     task/kc_online_image.c  a learner as bytes
- *     task/kc_budget.c        which points stay */
+ *     online/kc_online.c        making one, reading it
+ *     online/kc_study.c         learning sample by sample
+ *     online/kc_online_fit.c    learning from a matrix of samples in dual form
+ *     online/kc_online_image.c  a learner as bytes
+ *     online/kc_budget.c        which points stay */
 #ifndef KC_ONLINE_H
 #define KC_ONLINE_H
 
-#include "model/kc_ballots.h"
-#include "model/kc_projection.h"
+#include "online/kc_ballots.h"
+#include "online/kc_projection.h"
 
 struct kc_online {
     int32_t n_classes;
@@ -75,7 +75,7 @@ kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *les
 kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_points *x,
                            kc_reading reading, double *out);
 
-/* ---- Budgets (task/kc_budget.c) ----------------------------------------------------------- */
+/* ---- Budgets (online/kc_budget.c) ----------------------------------------------------------- */
 
 #define KC_NOWHERE ((size_t)-1)
 
@@ -84,7 +84,7 @@ kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_poin
  * and for the newcomer's values. */
 size_t kc_budget_admit(kc_online *online, const kc_newcomer *x);
 
-/* ---- Bytes (task/kc_online_image.c) ------------------------------------------------------- */
+/* ---- Bytes (online/kc_online_image.c) ------------------------------------------------------- */
 
 size_t kc_online_image_bytes(const kc_online *online);
 void kc_online_write(const kc_online *online, void *out);

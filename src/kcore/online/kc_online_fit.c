@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "data/kc_points.h"
+#include "online/kc_online.h"
 #include "solver/kc_kernel_perceptron.h"
 #include "task/kc_asked.h"
 #include "task/kc_cache.h"
 #include "task/kc_matrix.h"
-#include "task/kc_online.h"
 
 /* Values of one answer at the most: 4 MB of them, during which the call cannot be stopped. */
 #define ANSWER_VALUES ((size_t)1 << 19)

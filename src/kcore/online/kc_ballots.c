@@ -1,6 +1,6 @@
 /* Rows of x in chunks: kernel values with all points of the set, then one walk through the updates
  * for each row. */
-#include "model/kc_ballots.h"
+#include "online/kc_ballots.h"
 
 #include <math.h>
 #include <string.h>

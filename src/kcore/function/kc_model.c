@@ -1,5 +1,5 @@
 /* Making models: which coefficient belongs to which problem. */
-#include "model/kc_model.h"
+#include "function/kc_model.h"
 
 #include <string.h>
 

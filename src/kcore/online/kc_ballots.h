@@ -7,7 +7,7 @@
 #ifndef KC_BALLOTS_H
 #define KC_BALLOTS_H
 
-#include "model/kc_active.h"
+#include "online/kc_active.h"
 
 typedef struct kc_ballots {
     kc_perceptron_update *updates; /* those of one output in the order in which they were made */

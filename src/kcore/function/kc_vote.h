@@ -3,7 +3,7 @@
 #ifndef KC_VOTE_H
 #define KC_VOTE_H
 
-#include "model/kc_model.h"
+#include "function/kc_model.h"
 
 /* How many columns kc_class_values has: n_classes where there are more than two, else 1. */
 size_t kc_class_columns(const kc_model *model);

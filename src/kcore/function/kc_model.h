@@ -5,7 +5,7 @@
 #define KC_MODEL_H
 
 #include "base/kc_call.h"
-#include "model/kc_expansion.h"
+#include "function/kc_expansion.h"
 
 struct kc_model {
     int32_t type, multiclass;

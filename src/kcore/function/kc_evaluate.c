@@ -8,7 +8,7 @@
 
 #include "base/kc_thread.h"
 #include "data/kc_points.h"
-#include "model/kc_expansion_impl.h"
+#include "function/kc_expansion_impl.h"
 
 /* Rows of one chunk at the most: a multiple of the row tiles of the kernels. */
 #define CHUNK_ROWS ((size_t)96)

@@ -1,5 +1,5 @@
 /* Making a learner, room for what it will learn, and reading it. */
-#include "task/kc_online.h"
+#include "online/kc_online.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Votes are counted class by class, over its pairs, so that no workspace is needed. */
-#include "model/kc_vote.h"
+#include "function/kc_vote.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
 
 #include "base/kc_rng.h"
 #include "base/kc_thread.h"
-#include "task/kc_online.h"
+#include "online/kc_online.h"
 
 /* Samples of a block: tiles of six rows, the more the larger the set, since values with a changed
  * point are computed for the rest of the block. */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "task/kc_online.h"
+#include "online/kc_online.h"
 
 /* A point closer to the span of the others than this, relative to its own length, adds nothing but
  * rounding. */

@@ -2,7 +2,7 @@
 #ifndef KC_EXPANSION_IMPL_H
 #define KC_EXPANSION_IMPL_H
 
-#include "model/kc_expansion.h"
+#include "function/kc_expansion.h"
 #include "simd/kc_weigh_ops.h"
 
 /* Points whose kernel values are looked at together. */

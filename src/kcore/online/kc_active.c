@@ -1,11 +1,11 @@
 /* Coefficients of one output lie side by side, so that the loop of all decision functions
  * (simd/kc_weigh_ops.h) reads them as it reads those of a fitted model. */
-#include "model/kc_active.h"
+#include "online/kc_active.h"
 
 #include <string.h>
 
 #include "base/kc_alloc.h"
-#include "model/kc_expansion_impl.h"
+#include "function/kc_expansion_impl.h"
 
 /* ---- Life --------------------------------------------------------------------------------- */
 

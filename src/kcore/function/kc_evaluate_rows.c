@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "data/kc_points.h"
-#include "model/kc_expansion_impl.h"
+#include "function/kc_expansion_impl.h"
 
 /* ---- Given kernel values ------------------------------------------------------------------ */
 

@@ -14,7 +14,7 @@
 #define KC_ACTIVE_H
 
 #include "data/kc_growing.h"
-#include "model/kc_expansion.h"
+#include "function/kc_expansion.h"
 
 typedef struct kc_active {
     kc_kernel *kernel; /* owned; NULL: kernel values are given, and points are columns of them */
