@@ -165,7 +165,7 @@ cython-lint:
 	$(call step,cython-lint python)
 
 mypy: .venv/has-kcore
-	$(call step,mypy python/kcore tests/style examples)
+	$(call step,mypy python/kcore tests/style tests/bits examples)
 
 stubtest: .venv/has-kcore
 	$(call step,cd build && python -m mypy.stubtest kcore._core)
