@@ -477,6 +477,33 @@ static void a_bad_value_is_named_by_its_row_in_the_view(void)
 
 /* ---- Refused memory ----------------------------------------------------------------------- */
 
+/* Every form, and what is taken of it: a poll comes before any loop over what the caller gave. */
+static void packing_and_taking_stop_when_time_is_over(void)
+{
+    static const int32_t rows[] = {3, 0, 2};
+    ref_samples s = ref_random(5, 40, 200, 0.1, KC_F64);
+
+    for (int form = REF_DENSE; form < REF_N_FORMS; form++)
+        for (kc_dtype dtype = KC_F32; dtype <= KC_F64; dtype++) {
+            ref_view view = ref_view_make(&s, (ref_form)form, KC_F64);
+            const kc_run run = {.struct_size = sizeof run, .time_limit = 1e-9};
+            kc_packed packed, taken;
+            kc_call late;
+
+            REQUIRE(kc_packed_create(&call, &view.points, dtype, &packed) == KC_OK);
+            REQUIRE(kc_call_begin(&late, ctx, &run, "pack", NULL) == KC_OK);
+            CHECK(kc_packed_take(&late, &packed, rows, 3, &taken) == KC_ERR_TIME);
+            CHECK(taken.n == 0 && taken.sq_norms == NULL);
+            kc_packed_free(ctx, &packed);
+            CHECK(kc_packed_create(&late, &view.points, dtype, &packed) == KC_ERR_TIME);
+            CHECK(packed.n == 0 && packed.sq_norms == NULL);
+            CHECK(kc_call_end(&late, KC_ERR_TIME) == KC_ERR_TIME);
+            ref_view_free(&view);
+        }
+    ref_samples_free(&s);
+    kc_context_trim(ctx); /* the workspace of a second call */
+}
+
 static void a_subset_without_memory_is_empty_and_leaks_nothing(void)
 {
     const int32_t rows[] = {3, 1, 2};
@@ -529,6 +556,7 @@ int main(void)
     RUN(a_subset_is_what_packing_it_would_give);
     RUN(an_order_is_kept_by_every_form);
     RUN(a_bad_value_is_named_by_its_row_in_the_view);
+    RUN(packing_and_taking_stop_when_time_is_over);
     RUN(a_subset_without_memory_is_empty_and_leaks_nothing);
     if (kc_call_end(&call, KC_OK) != KC_OK)
         return 1;

@@ -1,6 +1,7 @@
 /* data/kc_points.h: what a view must be, and the words that say what it is not. */
 #include "data/kc_points.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/kc_packed.h"
@@ -50,23 +51,33 @@ static kc_points string_view(void)
                        .name = "X"};
 }
 
+static kc_context *ctx;
+
+static kc_status check(const kc_points *points, kc_error *err)
+{
+    kc_call call;
+
+    KC_TRY(kc_call_begin(&call, ctx, NULL, "check", err));
+    return kc_call_end(&call, kc_points_check(&call, points));
+}
+
 /* The view is refused with this status, in these words. */
 static bool is_refused(const kc_points *points, kc_status status, const char *text)
 {
     kc_error err = {0};
-    const bool is_right = kc_points_check(points, &err) == status && err.status == status &&
-                          strcmp(err.text, text) == 0;
+    const bool is_right =
+        check(points, &err) == status && err.status == status && strcmp(err.text, text) == 0;
 
     if (!is_right)
         printf("    said: %s\n", err.text);
-    return is_right && kc_points_check(points, NULL) == status;
+    return is_right && check(points, NULL) == status;
 }
 
 static bool is_taken(const kc_points *points)
 {
     kc_error err = {0};
 
-    return kc_points_check(points, &err) == KC_OK;
+    return check(points, &err) == KC_OK;
 }
 
 static void views_of_every_storage_are_taken(void)
@@ -293,6 +304,54 @@ static void columns_outside_the_view_are_named(void)
                      "X: row 2 has column index 4294967296 at position 3, must be 0 to 2"));
 }
 
+/* However uneven the rows are: each row is in one chunk, in order, and no chunk but one that is a
+ * single row has more than its share. */
+static void chunks_of_rows_have_every_row_once(void)
+{
+    enum { N_ROWS = 3000 };
+    int64_t indptr[N_ROWS + 1] = {0};
+    size_t next = 0;
+
+    for (size_t i = 0; i < N_ROWS; i++)
+        indptr[i + 1] = indptr[i] + (i % 700 == 3 ? 900000 : i % 100 == 0 ? 0 : (int64_t)i);
+    const size_t n_chunks = kc_row_chunks(N_ROWS, (size_t)indptr[N_ROWS]);
+    for (size_t chunk = 0; chunk < n_chunks; chunk++) {
+        size_t begin, end;
+
+        kc_row_chunk(indptr, 8, N_ROWS, chunk, &begin, &end);
+        CHECK(begin == next && begin <= end && end <= N_ROWS);
+        CHECK(begin == end ||
+              (size_t)(indptr[end - 1] - indptr[begin]) + (end - 1 - begin) < KC_CHUNK_ENTRIES);
+        next = end;
+    }
+    CHECK(n_chunks > 10 && next == N_ROWS);
+}
+
+static void a_bad_column_far_into_the_values_is_named(void)
+{
+    const size_t n_rows = 4, per_row = KC_CHUNK_ENTRIES;
+    int32_t *indices = calloc(n_rows * per_row, sizeof *indices);
+    double *numbers = calloc(n_rows * per_row, sizeof *numbers);
+    int32_t indptr[5];
+    kc_points p = csr_view(4);
+
+    REQUIRE(indices != NULL && numbers != NULL);
+    for (size_t i = 0; i <= n_rows; i++)
+        indptr[i] = (int32_t)(i * per_row);
+    p.n_rows = (int64_t)n_rows;
+    p.n_values = (int64_t)(n_rows * per_row);
+    p.indices = indices;
+    p.indptr = indptr;
+    p.values = numbers;
+    CHECK(is_taken(&p));
+    indices[2 * per_row + 17] = 3;
+    indices[3 * per_row + 1] = -5;
+    CHECK(is_refused(&p, KC_ERR_INDEX,
+                     "X: row 2 has column index 3 at position 524305, must be 0 to 2"));
+    free(indices);
+    free(numbers);
+}
+
 static void indices_are_read_by_their_width(void)
 {
     const int64_t wide[] = {-1, (int64_t)1 << 40};
@@ -308,10 +367,8 @@ static void indices_are_read_by_their_width(void)
 static void a_subset_of_a_view_holds_its_rows(void)
 {
     static const int32_t rows[] = {19, 0, 7, 7, 1};
-    kc_context *ctx = NULL;
     kc_call call;
 
-    REQUIRE(kc_context_create(NULL, &ctx, NULL) == KC_OK);
     REQUIRE(kc_call_begin(&call, ctx, NULL, "take", NULL) == KC_OK);
     for (int form = REF_DENSE; form < REF_N_FORMS; form++) {
         const kc_dtype dtype = form % 2 ? KC_F64 : KC_F32;
@@ -335,11 +392,12 @@ static void a_subset_of_a_view_holds_its_rows(void)
         ref_samples_free(&s);
     }
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
-    kc_context_free(ctx);
 }
 
 int main(void)
 {
+    if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
+        return 1;
     RUN(views_of_every_storage_are_taken);
     RUN(a_view_without_a_name_is_called_points);
     RUN(sizes_are_from_1_to_2147483647);
@@ -353,7 +411,10 @@ int main(void)
     RUN(offsets_beyond_32_bits_are_seen_whole);
     RUN(values_beyond_the_last_row_are_not_looked_at);
     RUN(columns_outside_the_view_are_named);
+    RUN(chunks_of_rows_have_every_row_once);
+    RUN(a_bad_column_far_into_the_values_is_named);
     RUN(indices_are_read_by_their_width);
     RUN(a_subset_of_a_view_holds_its_rows);
+    kc_context_free(ctx);
     return kc_test_end();
 }

@@ -489,6 +489,10 @@ static void touching_a_block_changes_nothing_and_can_be_stopped(void)
     for (size_t k = 0; k < n_bytes; k++)
         n_same += block[k] == 7;
     CHECK(n_same == n_bytes);
+    CHECK(kc_touch_rows(&call, block, 900, 10001, 10007) == KC_OK);
+    for (size_t k = 0; k < n_bytes; k++)
+        n_same += block[k] == 7;
+    CHECK(n_same == 2 * n_bytes);
     kc_call_stop(&call, KC_ERR_TIME, "time limit");
     CHECK(kc_touch(&call, block, n_bytes) == KC_ERR_TIME);
     CHECK(kc_call_end(&call, KC_ERR_TIME) == KC_ERR_TIME);

@@ -33,7 +33,7 @@ static kc_status read_data(const kc_kernel *kernel, const kc_svm_data *from, kc_
         return check_function(kernel, out, err);
     if (out->x == NULL)
         return kc_fail(err, KC_ERR_ARG, "data.x is NULL");
-    KC_TRY(kc_points_check(out->x, err));
+    KC_TRY(kc_points_check_form(out->x, err));
     out->n_samples = out->x->n_rows;
     return KC_OK;
 }

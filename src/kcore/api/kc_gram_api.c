@@ -1,4 +1,5 @@
 /* kc_gram and kc_diag: check, pack, compute, release. */
+#include "base/kc_thread.h"
 #include "data/kc_points.h"
 #include "kernel/kc_gram.h"
 
@@ -32,6 +33,10 @@ static kc_status pack_and_fill(kc_call *call, const kc_kernel *kernel, const kc_
 
     if (status == KC_OK && z != x)
         status = kc_packed_create(call, z, dtype, &packed_z);
+    if (status == KC_OK) /* a chunk may write to very many rows: their mirror images */
+        status =
+            kc_touch_rows(call, out, (size_t)x->n_rows, (size_t)z->n_rows * kc_dtype_bytes(dtype),
+                          ld * kc_dtype_bytes(dtype));
     if (status == KC_OK)
         status = kc_gram_fill(call, kernel, &packed_x, z == x ? &packed_x : &packed_z, out, ld);
     kc_packed_free(call->ctx, &packed_x);

@@ -134,31 +134,50 @@ kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void 
 
 /* ---- Fresh memory ---------------------------------------------------------------------------- */
 
-/* Smaller blocks are found soon enough; one chunk is a huge page or two. */
+/* Smaller blocks are found soon enough; one chunk is a huge page or two, or a row. */
 #define TOUCH_LEAST ((size_t)8 << 20)
 #define TOUCH_CHUNK ((size_t)2 << 20)
 #define PAGE ((size_t)4096)
 
 typedef struct touching {
-    volatile char *block;
-    size_t n_bytes;
+    char *block;
+    size_t n_rows, row_bytes, stride;
+    size_t chunk_rows;
 } touching;
+
+static void touch(volatile char *byte)
+{
+    *byte = *byte;
+}
 
 static void touch_chunk(void *data, size_t chunk, int32_t worker)
 {
     const touching *fresh = data;
-    const size_t end = kc_min((chunk + 1) * TOUCH_CHUNK, fresh->n_bytes);
+    const size_t begin = chunk * fresh->chunk_rows;
+    const size_t end = kc_min(begin + fresh->chunk_rows, fresh->n_rows);
 
     (void)worker;
-    for (size_t at = chunk * TOUCH_CHUNK; at < end; at += PAGE)
-        fresh->block[at] = fresh->block[at];
+    for (size_t i = begin; i < end; i++) {
+        char *row = fresh->block + i * fresh->stride;
+
+        for (size_t at = 0; at < fresh->row_bytes; at += PAGE)
+            touch(row + at);
+        touch(row + fresh->row_bytes - 1);
+    }
+}
+
+kc_status kc_touch_rows(kc_call *call, void *block, size_t n_rows, size_t row_bytes, size_t stride)
+{
+    touching fresh = {block, n_rows, row_bytes, stride, kc_max(1, TOUCH_CHUNK / stride)};
+
+    return row_bytes < kc_ceil_div(TOUCH_LEAST, n_rows)
+               ? KC_OK
+               : kc_parallel_for(call, kc_ceil_div(n_rows, fresh.chunk_rows), touch_chunk, &fresh);
 }
 
 kc_status kc_touch(kc_call *call, void *block, size_t n_bytes)
 {
-    touching fresh = {block, n_bytes};
+    const size_t n_whole = n_bytes / PAGE;
 
-    return n_bytes < TOUCH_LEAST
-               ? KC_OK
-               : kc_parallel_for(call, kc_ceil_div(n_bytes, TOUCH_CHUNK), touch_chunk, &fresh);
+    return n_whole > 0 ? kc_touch_rows(call, block, n_whole, PAGE, PAGE) : KC_OK;
 }

@@ -29,4 +29,7 @@ kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void 
  * What is there stays. */
 kc_status kc_touch(kc_call *call, void *block, size_t n_bytes);
 
+/* The same for rows that are `stride` bytes apart: what lies between them is not touched. */
+kc_status kc_touch_rows(kc_call *call, void *block, size_t n_rows, size_t row_bytes, size_t stride);
+
 #endif

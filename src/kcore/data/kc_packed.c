@@ -20,6 +20,9 @@
 /* Panels packed by one chunk of parallel work, in values. */
 #define CHUNK_VALUES 65536
 
+/* ... and copied by one out of other panels. */
+#define TAKEN_VALUES ((size_t)1 << 18)
+
 typedef struct packing {
     const kc_points *points;
     const int32_t *order; /* sample -> row; NULL: the same */
@@ -114,19 +117,49 @@ static kc_status pack_dense(kc_call *call, const kc_points *points, const int32_
 
 /* ---- CSR ---------------------------------------------------------------------------------- */
 
-/* Whether every row has its columns in ascending order, none twice. */
-static bool is_sorted(const kc_points *points)
+typedef struct csr_job {
+    const kc_points *points;
+    kc_packed *out;
+    size_t n_values;
+    atomic_bool is_unsorted;
+    atomic_size_t max_row_nnz;
+} csr_job;
+
+static size_t count_values(const kc_points *points)
 {
-    for (size_t i = 0; i < (size_t)points->n_rows; i++) {
+    return (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
+}
+
+static void check_order(void *data, size_t chunk, int32_t worker)
+{
+    csr_job *job = data;
+    const kc_points *points = job->points;
+    bool is_ascending = true;
+    size_t first, last;
+
+    (void)worker;
+    kc_row_chunk(points->indptr, points->index_bytes, (size_t)points->n_rows, chunk, &first, &last);
+    for (size_t i = first; i < last && is_ascending; i++) {
         const size_t begin = (size_t)kc_index_at(points->indptr, points->index_bytes, i);
         const size_t end = (size_t)kc_index_at(points->indptr, points->index_bytes, i + 1);
 
-        for (size_t k = begin + 1; k < end; k++)
-            if (kc_index_at(points->indices, points->index_bytes, k) <=
-                kc_index_at(points->indices, points->index_bytes, k - 1))
-                return false;
+        for (size_t k = begin + 1; k < end && is_ascending; k++)
+            is_ascending = kc_index_at(points->indices, points->index_bytes, k) >
+                           kc_index_at(points->indices, points->index_bytes, k - 1);
     }
-    return true;
+    if (!is_ascending)
+        atomic_store_explicit(&job->is_unsorted, true, memory_order_relaxed);
+}
+
+/* Whether every row has its columns in ascending order, none twice. */
+static kc_status find_order(kc_call *call, const kc_points *points, bool *is_sorted)
+{
+    csr_job job = {.points = points};
+
+    KC_TRY(kc_parallel_for(call, kc_row_chunks((size_t)points->n_rows, count_values(points)),
+                           check_order, &job));
+    *is_sorted = !atomic_load(&job.is_unsorted);
+    return KC_OK;
 }
 
 static kc_status copy_indptr(kc_call *call, const kc_points *points, kc_packed *out)
@@ -140,50 +173,59 @@ static kc_status copy_indptr(kc_call *call, const kc_points *points, kc_packed *
     indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
     if (indptr == NULL)
         return kc_fail_nomem(call->err);
-    for (size_t i = 0; i <= out->n; i++)
+    for (size_t i = 0; i <= out->n; i++) {
         indptr[i] = kc_index_at(points->indptr, points->index_bytes, i);
+        if (i % KC_CHUNK_ENTRIES == 0 && kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+    }
     out->indptr = indptr;
     return KC_OK;
+}
+
+/* Columns and values, as far as they are not borrowed. */
+static void convert_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const csr_job *job = data;
+    const kc_points *points = job->points;
+    const size_t begin = chunk * KC_CHUNK_ENTRIES;
+    const size_t end = kc_min(begin + KC_CHUNK_ENTRIES, job->n_values);
+    int32_t *cols = job->out->owned[1];
+    void *vals = job->out->owned[2];
+
+    (void)worker;
+    for (size_t k = begin; cols != NULL && k < end; k++)
+        cols[k] = (int32_t)((const int64_t *)points->indices)[k];
+    if (vals != NULL && job->out->dtype == KC_F64)
+        convert_values_f64(points, begin, end, vals);
+    else if (vals != NULL)
+        convert_values_f32(points, begin, end, vals);
 }
 
 /* Sorted rows: arrays that are of the right type already are borrowed. */
 static kc_status pack_sorted(kc_call *call, const kc_points *points, kc_packed *out)
 {
-    const size_t nnz =
-        (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
+    csr_job job = {.points = points, .out = out, .n_values = count_values(points)};
 
     KC_TRY(copy_indptr(call, points, out));
     out->cols = points->indices;
-    if (points->index_bytes == 8) {
-        int32_t *cols = out->owned[1] = kc_alloc(call->ctx, nnz, sizeof *cols);
-
-        if (cols == NULL)
-            return kc_fail_nomem(call->err);
-        for (size_t k = 0; k < nnz; k++)
-            cols[k] = (int32_t)((const int64_t *)points->indices)[k];
-        out->cols = cols;
-    }
     out->vals = points->values;
-    if (points->dtype != out->dtype) {
-        void *vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
-
-        if (vals == NULL)
-            return kc_fail_nomem(call->err);
-        if (out->dtype == KC_F64)
-            convert_values_f64(points, nnz, vals);
-        else
-            convert_values_f32(points, nnz, vals);
-        out->vals = vals;
-    }
-    return KC_OK;
+    if (points->index_bytes == 8)
+        out->cols = out->owned[1] = kc_alloc(call->ctx, job.n_values, sizeof *out->cols);
+    if (points->dtype != out->dtype)
+        out->vals = out->owned[2] = kc_alloc(call->ctx, job.n_values, kc_dtype_bytes(out->dtype));
+    if (job.n_values > 0 && (out->cols == NULL || out->vals == NULL))
+        return kc_fail_nomem(call->err);
+    return out->owned[1] != NULL || out->owned[2] != NULL
+               ? kc_parallel_for(call, kc_ceil_div(job.n_values, KC_CHUNK_ENTRIES), convert_chunk,
+                                 &job)
+               : KC_OK;
 }
 
 /* Rows out of order, or with columns that stand twice: sorted and summed into arrays of our own. */
 static kc_status pack_unsorted(kc_call *call, const kc_points *points, kc_packed *out)
 {
-    const size_t nnz =
-        (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
-    size_t widest = 0;
+    const size_t nnz = count_values(points), n_chunks = kc_row_chunks(out->n, nnz);
+    size_t widest = 0, begin, end;
     int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
     int32_t *cols = out->owned[1] = kc_alloc(call->ctx, nnz, sizeof *cols);
     void *vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
@@ -195,28 +237,56 @@ static kc_status pack_unsorted(kc_call *call, const kc_points *points, kc_packed
     row = kc_call_take(call, widest, sizeof *row);
     if (indptr == NULL || cols == NULL || vals == NULL || row == NULL)
         return kc_fail_nomem(call->err);
-    if (out->dtype == KC_F64)
-        sort_rows_f64(points, row, indptr, cols, vals);
-    else
-        sort_rows_f32(points, row, indptr, cols, vals);
+    indptr[0] = 0;
+    for (size_t chunk = 0; chunk < n_chunks; chunk++) {
+        if (kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+        kc_row_chunk(points->indptr, points->index_bytes, out->n, chunk, &begin, &end);
+        if (out->dtype == KC_F64)
+            sort_rows_f64(points, begin, end, row, indptr, cols, vals);
+        else
+            sort_rows_f32(points, begin, end, row, indptr, cols, vals);
+    }
     out->indptr = indptr;
     out->cols = cols;
     out->vals = vals;
     return KC_OK;
 }
 
+static void measure_chunk(void *data, size_t chunk, int32_t worker)
+{
+    csr_job *job = data;
+    const kc_packed *out = job->out;
+    size_t begin, end, widest = 0, before = atomic_load(&job->max_row_nnz);
+
+    (void)worker;
+    kc_row_chunk(out->indptr, sizeof *out->indptr, out->n, chunk, &begin, &end);
+    if (begin >= end)
+        return;
+    for (size_t i = begin; i < end; i++)
+        widest = kc_max(widest, (size_t)(out->indptr[i + 1] - out->indptr[i]));
+    kc_ops_of(out->dtype)
+        ->csr_norms(out->indptr + begin, out->vals, end - begin,
+                    (char *)out->sq_norms + begin * kc_dtype_bytes(out->dtype));
+    while (widest > before && !atomic_compare_exchange_weak(&job->max_row_nnz, &before, widest))
+        ;
+}
+
 static kc_status pack_sparse(kc_call *call, const kc_points *points, kc_packed *out)
 {
     const size_t n_panels = kc_ceil_div(out->n, kc_panel_width(out->dtype));
+    csr_job job = {.out = out};
+    bool is_sorted;
 
     out->is_sparse = true;
     out->sq_norms = out->owned[3] = kc_calloc(call->ctx, n_panels, KC_PANEL_BYTES);
     if (out->sq_norms == NULL)
         return kc_fail_nomem(call->err);
-    KC_TRY(is_sorted(points) ? pack_sorted(call, points, out) : pack_unsorted(call, points, out));
-    for (size_t i = 0; i < out->n; i++)
-        out->max_row_nnz = kc_max(out->max_row_nnz, (size_t)(out->indptr[i + 1] - out->indptr[i]));
-    kc_ops_of(out->dtype)->csr_norms(out->indptr, out->vals, out->n, out->sq_norms);
+    KC_TRY(find_order(call, points, &is_sorted));
+    KC_TRY(is_sorted ? pack_sorted(call, points, out) : pack_unsorted(call, points, out));
+    KC_TRY(kc_parallel_for(call, kc_row_chunks(out->n, (size_t)out->indptr[out->n]), measure_chunk,
+                           &job));
+    out->max_row_nnz = atomic_load(&job.max_row_nnz);
     return check_norms(points, NULL, out, call->err);
 }
 
@@ -254,7 +324,7 @@ kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const
     kc_status status;
 
     *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype};
-    KC_TRY(kc_points_check(points, call->err));
+    KC_TRY(kc_points_check(call, points));
     out->n = (size_t)points->n_rows;
     out->d = (size_t)points->n_cols;
     status = packs_dense(points) ? pack_dense(call, points, order, out)
@@ -284,7 +354,7 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
     const size_t n_panels = kc_ceil_div(n, kc_panel_width(dtype));
     const packing job = {.points = points, .out = out, .panels_per_chunk = n_panels};
 
-    if (points->storage != KC_DENSE || kc_points_check(points, NULL) != KC_OK ||
+    if (points->storage != KC_DENSE || kc_points_check_form(points, NULL) != KC_OK ||
         n_panels > n_bytes / KC_PANEL_BYTES / (d + 1))
         return false;
     *used = n_panels * (d + 1) * KC_PANEL_BYTES;
@@ -302,10 +372,35 @@ void kc_packed_free(kc_context *ctx, kc_packed *packed)
     *packed = (kc_packed){.dtype = packed->dtype};
 }
 
+/* ---- Some of them -------------------------------------------------------------------------- */
+
+typedef struct taking {
+    const kc_packed *from;
+    const int32_t *rows;
+    kc_packed *out;
+    size_t panels_per_chunk;
+} taking;
+
+static void take_panel_chunk(void *data, size_t chunk, int32_t worker)
+{
+    const taking *job = data;
+    const size_t n_panels = kc_ceil_div(job->out->n, kc_panel_width(job->out->dtype));
+    const size_t begin = chunk * job->panels_per_chunk;
+    const size_t end = kc_min(begin + job->panels_per_chunk, n_panels);
+
+    (void)worker;
+    if (job->out->dtype == KC_F64)
+        take_panels_f64(job->from, job->rows, begin, end, job->out);
+    else
+        take_panels_f32(job->from, job->rows, begin, end, job->out);
+}
+
 static kc_status take_dense(kc_call *call, const kc_packed *from, const int32_t *rows,
                             kc_packed *out)
 {
-    const size_t n_panels = kc_ceil_div(out->n, kc_panel_width(out->dtype));
+    const size_t width = kc_panel_width(out->dtype);
+    const size_t n_panels = kc_ceil_div(out->n, width);
+    taking job = {from, rows, out, kc_max(1, TAKEN_VALUES / (width * out->d))};
     size_t panel_bytes;
 
     if (!kc_mul_size(out->d, KC_PANEL_BYTES, &panel_bytes))
@@ -313,44 +408,58 @@ static kc_status take_dense(kc_call *call, const kc_packed *from, const int32_t 
     out->panels = out->owned[0] = kc_alloc(call->ctx, n_panels, panel_bytes);
     if (out->panels == NULL)
         return kc_fail_nomem(call->err);
-    if (out->dtype == KC_F64)
-        take_panels_f64(from, rows, out);
-    else
-        take_panels_f32(from, rows, out);
-    return KC_OK;
+    return kc_parallel_for(call, kc_ceil_div(n_panels, job.panels_per_chunk), take_panel_chunk,
+                           &job);
 }
 
-static kc_status take_sparse(kc_call *call, const kc_packed *from, const int32_t *rows,
-                             kc_packed *out)
+static void take_row_chunk(void *data, size_t chunk, int32_t worker)
 {
-    const size_t bytes = kc_dtype_bytes(out->dtype);
-    int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
-    int32_t *cols;
-    char *vals;
+    const taking *job = data;
+    const kc_packed *from = job->from;
+    const int64_t *indptr = job->out->indptr;
+    const size_t bytes = kc_dtype_bytes(from->dtype);
+    int32_t *cols = job->out->owned[1];
+    char *vals = job->out->owned[2];
+    size_t first, last;
 
-    if (indptr == NULL)
-        return kc_fail_nomem(call->err);
-    indptr[0] = 0;
-    for (size_t i = 0; i < out->n; i++)
-        indptr[i + 1] = indptr[i] + from->indptr[rows[i] + 1] - from->indptr[rows[i]];
-    cols = out->owned[1] = kc_alloc(call->ctx, (size_t)indptr[out->n], sizeof *cols);
-    vals = out->owned[2] = kc_alloc(call->ctx, (size_t)indptr[out->n], bytes);
-    if (cols == NULL || vals == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t i = 0; i < out->n; i++) {
-        const size_t begin = (size_t)from->indptr[rows[i]], to = (size_t)indptr[i];
+    (void)worker;
+    kc_row_chunk(indptr, sizeof *indptr, job->out->n, chunk, &first, &last);
+    for (size_t i = first; i < last; i++) {
+        const size_t begin = (size_t)from->indptr[job->rows[i]], to = (size_t)indptr[i];
         const size_t nnz = (size_t)indptr[i + 1] - to;
 
         if (nnz == 0)
             continue;
         memcpy(cols + to, from->cols + begin, nnz * sizeof *cols);
         memcpy(vals + to * bytes, (const char *)from->vals + begin * bytes, nnz * bytes);
+    }
+}
+
+static kc_status take_sparse(kc_call *call, const kc_packed *from, const int32_t *rows,
+                             kc_packed *out)
+{
+    taking job = {from, rows, out, 0};
+    int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
+
+    if (indptr == NULL)
+        return kc_fail_nomem(call->err);
+    indptr[0] = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        const size_t nnz = (size_t)(from->indptr[rows[i] + 1] - from->indptr[rows[i]]);
+
+        indptr[i + 1] = indptr[i] + (int64_t)nnz;
         out->max_row_nnz = kc_max(out->max_row_nnz, nnz);
+        if (i % KC_CHUNK_ENTRIES == KC_CHUNK_ENTRIES - 1 && kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
     }
     out->indptr = indptr;
-    out->cols = cols;
-    out->vals = vals;
-    return KC_OK;
+    out->cols = out->owned[1] = kc_alloc(call->ctx, (size_t)indptr[out->n], sizeof *out->cols);
+    out->vals = out->owned[2] =
+        kc_alloc(call->ctx, (size_t)indptr[out->n], kc_dtype_bytes(out->dtype));
+    if (out->cols == NULL || out->vals == NULL)
+        return kc_fail_nomem(call->err);
+    return kc_parallel_for(call, kc_row_chunks(out->n, (size_t)indptr[out->n]), take_row_chunk,
+                           &job);
 }
 
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,

@@ -6,38 +6,48 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kc_thread.h"
+
 const char *kc_points_name(const kc_points *points)
 {
     return points->name != NULL ? points->name : "points";
 }
 
-static kc_status check_offsets(const kc_points *points, kc_error *err)
+/* Offsets between two polls. */
+#define POLL_OFFSETS ((size_t)1 << 18)
+
+static kc_status check_offsets(kc_call *call, const kc_points *points)
 {
     const char *name = kc_points_name(points);
     const size_t n_rows = (size_t)points->n_rows;
     int64_t last = kc_index_at(points->indptr, points->index_bytes, 0);
 
     if (last != 0)
-        return kc_fail(err, KC_ERR_INDEX, "%s: indptr[0] is %lld, must be 0", name,
+        return kc_fail(call->err, KC_ERR_INDEX, "%s: indptr[0] is %lld, must be 0", name,
                        (long long)last);
     for (size_t i = 1; i <= n_rows; i++) {
         int64_t offset = kc_index_at(points->indptr, points->index_bytes, i);
 
         if (offset < last)
-            return kc_fail(err, KC_ERR_INDEX, "%s: indptr[%zu] is %lld, below indptr[%zu] = %lld",
-                           name, i, (long long)offset, i - 1, (long long)last);
+            return kc_fail(call->err, KC_ERR_INDEX,
+                           "%s: indptr[%zu] is %lld, below indptr[%zu] = %lld", name, i,
+                           (long long)offset, i - 1, (long long)last);
         last = offset;
+        if (i % POLL_OFFSETS == 0 && kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
     }
     if (last > points->n_values)
-        return kc_fail(err, KC_ERR_INDEX, "%s: indptr ends at %lld, but there are %lld values",
-                       name, (long long)last, (long long)points->n_values);
+        return kc_fail(call->err, KC_ERR_INDEX,
+                       "%s: indptr ends at %lld, but there are %lld values", name, (long long)last,
+                       (long long)points->n_values);
     return KC_OK;
 }
 
 /* Whether n columns are all in 0 .. n_cols - 1: then neither a column nor its distance from the
  * last one has a sign bit.  Written so that compilers make vectors of it; the rare bad column is
  * looked for afterwards. */
-static bool are_columns(const void *indices, int32_t index_bytes, size_t n, int64_t n_cols)
+static bool are_columns(const void *indices, int32_t index_bytes, size_t begin, size_t end,
+                        int64_t n_cols)
 {
     const uint32_t last32 = (uint32_t)n_cols - 1;
     const uint64_t last64 = (uint64_t)n_cols - 1;
@@ -45,13 +55,13 @@ static bool are_columns(const void *indices, int32_t index_bytes, size_t n, int6
     uint64_t bits64 = 0;
 
     if (index_bytes == 4)
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = begin; k < end; k++) {
             const uint32_t col = ((const uint32_t *)indices)[k];
 
             bits32 |= col | (last32 - col);
         }
     else
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = begin; k < end; k++) {
             const uint64_t col = ((const uint64_t *)indices)[k];
 
             bits64 |= col | (last64 - col);
@@ -59,29 +69,91 @@ static bool are_columns(const void *indices, int32_t index_bytes, size_t n, int6
     return bits32 >> 31 == 0 && bits64 >> 63 == 0;
 }
 
-static kc_status check_columns(const kc_points *points, kc_error *err)
+typedef struct columns_job {
+    const kc_points *points;
+    size_t n_values;
+    atomic_size_t bad; /* the first chunk with a bad column, or SIZE_MAX */
+} columns_job;
+
+static void check_chunk(void *data, size_t chunk, int32_t worker)
 {
-    const size_t n_rows = (size_t)points->n_rows;
-    const size_t n = (size_t)kc_index_at(points->indptr, points->index_bytes, n_rows);
+    columns_job *job = data;
+    const kc_points *points = job->points;
+    const size_t begin = chunk * KC_CHUNK_ENTRIES;
+    size_t before = atomic_load(&job->bad);
 
-    if (are_columns(points->indices, points->index_bytes, n, points->n_cols))
-        return KC_OK;
-    for (size_t i = 0; i < n_rows; i++) {
-        const size_t begin = (size_t)kc_index_at(points->indptr, points->index_bytes, i);
-        const size_t end = (size_t)kc_index_at(points->indptr, points->index_bytes, i + 1);
+    (void)worker;
+    if (are_columns(points->indices, points->index_bytes, begin,
+                    kc_min(begin + KC_CHUNK_ENTRIES, job->n_values), points->n_cols))
+        return;
+    while (chunk < before && !atomic_compare_exchange_weak(&job->bad, &before, chunk))
+        ;
+}
 
-        for (size_t k = begin; k < end; k++) {
-            int64_t col = kc_index_at(points->indices, points->index_bytes, k);
+/* The row that value k stands in. */
+static size_t find_row(const kc_points *points, size_t k)
+{
+    size_t low = 0, high = (size_t)points->n_rows;
 
-            if (col < 0 || col >= points->n_cols)
-                return kc_fail(err, KC_ERR_INDEX,
-                               "%s: row %zu has column index %lld at position %zu, must be 0 to "
-                               "%lld",
-                               kc_points_name(points), i, (long long)col, k,
-                               (long long)points->n_cols - 1);
-        }
+    while (low + 1 < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (kc_index_at(points->indptr, points->index_bytes, middle) <= (int64_t)k)
+            low = middle;
+        else
+            high = middle;
     }
-    return KC_OK;
+    return low;
+}
+
+static kc_status fail_column(const kc_points *points, size_t begin, kc_error *err)
+{
+    size_t k = begin;
+
+    while (are_columns(points->indices, points->index_bytes, k, k + 1, points->n_cols))
+        k++;
+    return kc_fail(err, KC_ERR_INDEX,
+                   "%s: row %zu has column index %lld at position %zu, must be 0 to %lld",
+                   kc_points_name(points), find_row(points, k),
+                   (long long)kc_index_at(points->indices, points->index_bytes, k), k,
+                   (long long)points->n_cols - 1);
+}
+
+static kc_status check_columns(kc_call *call, const kc_points *points)
+{
+    columns_job job = {
+        points, (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows),
+        SIZE_MAX};
+
+    KC_TRY(kc_parallel_for(call, kc_ceil_div(job.n_values, KC_CHUNK_ENTRIES), check_chunk, &job));
+    return atomic_load(&job.bad) == SIZE_MAX
+               ? KC_OK
+               : fail_column(points, atomic_load(&job.bad) * KC_CHUNK_ENTRIES, call->err);
+}
+
+/* The first row that begins, counting one more for each row, at entry `place` or after it. */
+static size_t first_row_from(const void *indptr, int32_t index_bytes, size_t n_rows, size_t place)
+{
+    size_t low = 0, high = n_rows;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if ((size_t)kc_index_at(indptr, index_bytes, middle) + middle < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void kc_row_chunk(const void *indptr, int32_t index_bytes, size_t n_rows, size_t chunk,
+                  size_t *begin, size_t *end)
+{
+    const size_t place = chunk * KC_CHUNK_ENTRIES;
+
+    *begin = first_row_from(indptr, index_bytes, n_rows, place);
+    *end = first_row_from(indptr, index_bytes, n_rows, place + KC_CHUNK_ENTRIES);
 }
 
 static kc_status check_sizes(const kc_points *points, kc_error *err)
@@ -156,11 +228,10 @@ static kc_status check_sparse(const kc_points *points, kc_error *err)
                            is_csr ? kc_dtype_bytes(points->dtype) : 1, err));
     if (points->n_values > 0 && is_csr)
         KC_TRY(check_array(points, "indices", points->indices, index_bytes, err));
-    KC_TRY(check_offsets(points, err));
-    return is_csr ? check_columns(points, err) : KC_OK;
+    return KC_OK;
 }
 
-kc_status kc_points_check(const kc_points *points, kc_error *err)
+kc_status kc_points_check_form(const kc_points *points, kc_error *err)
 {
     KC_TRY(check_sizes(points, err));
     switch (points->storage) {
@@ -172,6 +243,15 @@ kc_status kc_points_check(const kc_points *points, kc_error *err)
     }
     return kc_fail(err, KC_ERR_TYPE, "%s: storage is %d, must be dense, CSR or strings",
                    kc_points_name(points), (int)points->storage);
+}
+
+kc_status kc_points_check(kc_call *call, const kc_points *points)
+{
+    KC_TRY(kc_points_check_form(points, call->err));
+    if (points->storage == KC_DENSE)
+        return KC_OK;
+    KC_TRY(check_offsets(call, points));
+    return points->storage == KC_CSR ? check_columns(call, points) : KC_OK;
 }
 
 kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, double value,

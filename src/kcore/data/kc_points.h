@@ -7,9 +7,25 @@
 
 #include "base/kc_call.h"
 
-/* Shape, strides, pointers, CSR structure, string offsets: everything but the values, which are
- * checked while they are packed.  The text names the view, the place and the number. */
-kc_status kc_points_check(const kc_points *points, kc_error *err);
+/* Shape, strides, pointers: what takes no time.  The text names the view, the place and the number.
+ */
+kc_status kc_points_check_form(const kc_points *points, kc_error *err);
+
+/* That, and the structure of CSR, and string offsets: everything but the values, which are checked
+ * while they are packed. */
+kc_status kc_points_check(kc_call *call, const kc_points *points);
+
+/* Rows *begin .. *end - 1 of chunk `chunk`, of kc_row_chunks that have about as many entries each,
+ * however uneven the rows are: `indptr` says where they are.  Of an indptr that somebody changes
+ * meanwhile, any rows there are. */
+#define KC_CHUNK_ENTRIES ((size_t)1 << 18)
+void kc_row_chunk(const void *indptr, int32_t index_bytes, size_t n_rows, size_t chunk,
+                  size_t *begin, size_t *end);
+
+KC_INLINE size_t kc_row_chunks(size_t n_rows, size_t n_entries)
+{
+    return kc_ceil_div(n_rows + n_entries, KC_CHUNK_ENTRIES);
+}
 
 /* "X", or "points" where the view has no name. */
 const char *kc_points_name(const kc_points *points);

@@ -238,7 +238,7 @@ kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_p
     chunks job = {.e = &e, .fn = fn, .data = data};
     kc_status status;
 
-    KC_TRY(kc_points_check(x, call->err));
+    KC_TRY(kc_points_check_form(x, call->err));
     job.n_rows = (size_t)x->n_rows;
     job.rows_per_chunk = choose_rows(&e, job.n_rows);
     if (f->kernel == NULL)

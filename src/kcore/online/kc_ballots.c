@@ -218,7 +218,7 @@ kc_status kc_ballots_count(kc_call *call, const kc_active *set, const kc_ballots
     };
     kc_status status;
 
-    KC_TRY(kc_points_check(x, call->err));
+    KC_TRY(kc_points_check_form(x, call->err));
     KC_TRY(check_columns(set, x, call->err));
     job.n_rows = (size_t)x->n_rows;
     if (set->kernel != NULL)

@@ -128,8 +128,9 @@ kc_status kc_online_make_room(kc_context *ctx, kc_online *online, size_t n_point
                : KC_OK;
 }
 
-kc_status kc_online_check(const kc_online *online, const kc_perceptron_data *data, kc_error *err)
+kc_status kc_online_check(kc_call *call, const kc_online *online, const kc_perceptron_data *data)
 {
+    kc_error *err = call->err;
     const kc_active *set = &online->set;
     const kc_points *x = data->x;
 
@@ -140,7 +141,7 @@ kc_status kc_online_check(const kc_online *online, const kc_perceptron_data *dat
                        (long long)data->n_samples, set->n_cols);
     if (data->kernel_fn != NULL)
         return KC_OK;
-    KC_TRY(kc_points_check(x, err));
+    KC_TRY(kc_points_check(call, x));
     if (set->kernel != NULL)
         KC_TRY(kc_kernel_check(set->kernel, x, x, err));
     if ((size_t)x->n_cols != set->n_cols)

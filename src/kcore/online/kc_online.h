@@ -65,7 +65,7 @@ KC_INLINE size_t kc_lesson_samples(const kc_lesson *lesson)
 }
 
 /* Whether the learner can learn from these samples now. */
-kc_status kc_online_check(const kc_online *online, const kc_perceptron_data *data, kc_error *err);
+kc_status kc_online_check(kc_call *call, const kc_online *online, const kc_perceptron_data *data);
 
 kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *lesson,
                           kc_online_report *report);

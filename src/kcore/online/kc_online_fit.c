@@ -456,7 +456,7 @@ kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *les
     };
     kc_status status;
 
-    KC_TRY(kc_online_check(online, lesson->data, call->err));
+    KC_TRY(kc_online_check(call, online, lesson->data));
     if (online->set.kernel == NULL && f.first > 0)
         return kc_fail(call->err, KC_ERR_ARG,
                        "first is %lld: kernel values are those of the samples from 0 on",

@@ -442,7 +442,7 @@ kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *les
     };
     kc_status status;
 
-    KC_TRY(kc_online_check(online, lesson->data, call->err));
+    KC_TRY(kc_online_check(call, online, lesson->data));
     online->is_learning = true;
     status = is_plain(online, lesson) ? study_one(&s) : study_many(&s);
     online->is_learning = false;

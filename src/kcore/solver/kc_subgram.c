@@ -298,7 +298,7 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
     return KC_OK;
 }
 
-/* The values move with their rows, polled on the way: the system clears the pages of new memory. */
+/* The values move with their rows, polled on the way. */
 static kc_status copy_values(kc_call *call, const kc_subgram *from, kc_subgram *to)
 {
     size_t row_bytes = from->n_slots * kc_dtype_bytes(from->dtype);
@@ -331,7 +331,10 @@ static kc_status grow(kc_call *call, kc_store *store, kc_subgram *sub, size_t n)
     larger.values = kc_alloc(call->ctx, larger.capacity, larger.ld * bytes);
     if (larger.values == NULL)
         return kc_fail_nomem(call->err);
-    kc_status status = copy_values(call, sub, &larger);
+    /* All of it may be written to between two polls. */
+    kc_status status = kc_touch(call, larger.values, n_bytes);
+    if (status == KC_OK)
+        status = copy_values(call, sub, &larger);
     if (status != KC_OK) {
         kc_free(call->ctx, larger.values);
         return status;

@@ -90,6 +90,7 @@ static kc_status run_phases(kc_call *call, kc_training *t, kc_model **out)
 {
     kc_fit_info *total = &t->info->total;
     double start = call->start, now;
+    kc_status status;
 
     call->progress.phase = "pack";
     KC_TRY(kc_training_open(call, t));
@@ -102,7 +103,10 @@ static kc_status run_phases(kc_call *call, kc_training *t, kc_model **out)
     now = kc_clock();
     total->seconds_solve = now - start;
     start = now;
-    KC_TRY(make_model(call, t, out));
+    kc_call_extend(call, INFINITY); /* what was found is handed over, late or not */
+    status = make_model(call, t, out);
+    kc_call_expire(call);
+    KC_TRY(status);
     now = kc_clock();
     total->seconds_model = now - start;
     total->seconds = now - call->start;
