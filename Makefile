@@ -3,6 +3,7 @@
 #   make demo            build, and run the main job on data it generates
 #   make test            build, then every test and every style check
 #   make test-slow       the tests marked slow, and the C tests under the thread sanitizer
+#   make attack          ten minutes of random attacks (ATTACK_MINUTES=, ATTACK_SEED=)
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
 #   make bench-svm       support vector machines against other libraries
 #   make bench-perceptron  passes of the perceptron against scikit-learn
@@ -119,8 +120,8 @@ build/sanitize/build.ninja: | .venv/has-build
 build/thread/build.ninja: | .venv/has-build
 	@meson setup build/thread $(c_options) --buildtype=debugoptimized -Db_sanitize=thread > /dev/null
 
-test_steps := c-sanitize python c-release layers lists sizes symbols clang-format ruff cython-lint \
-	mypy stubtest
+test_steps := c-sanitize python c-release layers lists sizes symbols clang-format ruff \
+	cython-lint mypy stubtest
 slow_steps := c-thread python-slow
 .PHONY: test test-slow $(test_steps) $(slow_steps)
 
@@ -149,6 +150,10 @@ python: .venv/has-kcore
 python-slow: .venv/has-kcore
 	$(call step,pytest -q -m slow --timeout=1800,'$$p')
 
+# A minute of what make attack does, on one of the cores.
+attack-minute: c-release .venv/has-kcore
+	$(call step,python tests/attack/run.py --minutes 1 --jobs 1 --seed $(ATTACK_SEED),'s/^attack: //p')
+
 layers lists sizes:
 	$(call step,python tests/style/check_$@.py)
 
@@ -169,6 +174,20 @@ mypy: .venv/has-kcore
 
 stubtest: .venv/has-kcore
 	$(call step,cd build && python -m mypy.stubtest kcore._core)
+
+# ---- Attacks --------------------------------------------------------------------------------
+
+# Random cases of every family in tests/attack/, reproducible by their seed; ATTACK_RECORD=1 writes
+# the counts into docs/reliability.md.
+ATTACK_MINUTES ?= 10
+ATTACK_SEED ?= 1
+ATTACK_FAMILIES ?=
+
+.PHONY: attack
+attack: .venv/has-test .venv/has-kcore build/release/build.ninja
+	@unset MAKEFLAGS; ninja -C build/release --quiet tests/attack_refuse
+	@python tests/attack/run.py --minutes $(ATTACK_MINUTES) --seed $(ATTACK_SEED) \
+		$(if $(ATTACK_FAMILIES),--family $(ATTACK_FAMILIES)) $(if $(ATTACK_RECORD),--record)
 
 # ---- Housekeeping ---------------------------------------------------------------------------
 

@@ -206,5 +206,14 @@ def pairs(model, codes):
             number += 1
 
 
+def rests(model, codes):
+    """Of one-vs-rest: the same, with None for j and all samples; the class is +1."""
+    coef, everyone = _dense(model.dual_coef_), np.arange(len(codes))
+    for i in range(len(model.classes_)):
+        b = np.zeros(len(codes))
+        b[model.support_] = coef[i]
+        yield i, None, everyone, b, model.intercept_[i]
+
+
 def _dense(coef):
     return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)

@@ -1,0 +1,13 @@
+"""Cases that found defects, each of them mended since: (family, case), as they were printed.
+
+``tests/python/test_attack.py`` runs them all. Choices that a family got later are the simplest.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+CASES: list[tuple[str, dict[str, Any]]] = []
+
+assert inf  # for the cases
