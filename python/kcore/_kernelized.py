@@ -175,6 +175,8 @@ class KernelEstimator(Estimator):
             return ask(points, *how)
         # That of the fit, since the parameter may be another one now.
         kernel = cast("Function", self.kernel if state.function is None else state.function)
+        if not len(state.ids()):  # nothing to ask for: values with any sample are passed over
+            return ask(np.broadcast_to(np.zeros(1), (points.shape[0], state.shape[0])), *how)
         vectors = _in_columns(state.vectors, state.ids(), state.shape[0])
         return np.concatenate(
             [ask(values, *how) for values in _kernel_chunks(kernel, points, vectors)]

@@ -77,7 +77,7 @@ def check(case: Case) -> str:
             return "refused"
         finally:
             kcore.set_num_threads(None)
-    for one in caught:
+    for one in caught if entry.name not in entries.OPERATORS else []:
         assert is_documented(one), f"{one.category.__name__}: {one.message}"
     check_result(entry, me, result)
     return "accepted"
@@ -96,7 +96,7 @@ def assert_names(error: Exception, values: dict[str, Any], case: Case) -> None:
         return
     words = [word for name in values for word in WORDS.get(name, [name])]
     assert re.search(rf"\b({'|'.join(words)})\b", text), (
-        f"{type(error).__name__} names none of {sorted(values)}: {text}"
+        f"{type(error).__name__} {text!r} names none of {sorted(values)}"
     )
 
 
@@ -156,4 +156,3 @@ def check_model(me: Any) -> None:
     assert found.shape[0] == 2
     if found.dtype.kind == "f":
         assert np.isfinite(found).all(), "predictions that are not finite"
-    repr(me)

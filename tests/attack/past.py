@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any
 
-CASES: list[tuple[str, dict[str, Any]]] = []
-
-assert inf  # for the cases
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("fits", {"machine": "SVR", "kernel": "callable", "epsilon": 1000000.0}),
+    ("fits", {"kernel": "callable", "time_limit": 7e-06}),
+]

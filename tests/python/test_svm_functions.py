@@ -131,6 +131,23 @@ def test_a_function_predicts_where_all_samples_are_support_vectors(machine, rng)
     np.testing.assert_allclose(getattr(model, decide)(X), getattr(same, decide)(X), atol=2e-3)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_model_without_support_vectors_asks_nothing_and_predicts(form, n, data):
+    X, _, t = data
+    asked = []
+
+    def kernel(A, B):
+        asked.append(A.shape)
+        return gaussian(*(C.toarray() if sp.issparse(C) else C for C in (A, B)))
+
+    model = SVR(kernel=kernel, epsilon=100.0).fit(form(X), t)
+    assert len(model.support_) == 0
+    asked.clear()
+    assert model.predict(form(X[:n])).tolist() == [model.intercept_[0]] * n
+    assert asked == []
+
+
 def test_a_function_must_return_a_matrix_of_the_right_shape(data):
     X, y, _ = data
     with pytest.raises(ValueError, match=r"returned shape \(16,\).*must return \(16, 16\)"):
