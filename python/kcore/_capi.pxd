@@ -245,7 +245,9 @@ cdef extern from "kcore/kcore.h" nogil:
         double norm
         double epsilon
         int64_t n_iter
-        int64_t n_outer
+        int64_t n_sets
+        int64_t n_rounds
+        char path[64]
         int64_t n_support
         int64_t n_bounded
         int64_t rows_computed

@@ -61,8 +61,11 @@ class FitReport:
         Type of the kernel values: ``'float32'`` or ``'float64'``.
     n_samples, n_support, n_bounded : int
         Samples; those with a coefficient; coefficients at their bound.
-    n_iter, n_outer : int
-        Pair steps, and working sets around them.
+    path : str
+        The methods that ran, one after the other: ``'pairs'`` (over all samples), ``'blocks 3'``
+        (working sets, and how many), ``'greedy 412 rounds'``; ``'mixed'`` where problems differ.
+    n_iter, n_sets, n_rounds : int
+        Steps; working sets and greedy rounds in which they were made.
     rows_computed, rows_hit, rows_evicted : int
         Kernel rows that were computed, found in the cache, dropped from it.
     values_computed : int
@@ -93,7 +96,9 @@ class FitReport:
     n_support: int
     n_bounded: int
     n_iter: int
-    n_outer: int
+    path: str
+    n_sets: int
+    n_rounds: int
     rows_computed: int
     rows_hit: int
     rows_evicted: int
@@ -165,7 +170,7 @@ class FitReport:
     def _work(self) -> str:
         if not self.n_iter and not self.converged:
             return "no step was made: the model is the start"
-        return f"{self.n_iter} steps in {self.n_outer or 1} working sets"
+        return f"{self.n_iter} steps ({self.path})"
 
     def _rows(self) -> str:
         if not self.rows_computed and not self.rows_hit:
@@ -193,6 +198,7 @@ def _make(
 ) -> FitReport:
     values = {name: value for name, value in info.items() if name in _NAMES}
     values["stop"] = _core.stop_name(info["stop"])
+    values["path"] = info["path"].decode()
     values["precision"] = {1: "float32", 2: "float64"}[info["dtype"]]
     return FitReport(tol=tol, n_samples=n_samples, problems=problems, **values)
 

@@ -2,7 +2,7 @@
  * over all points, and equal to the bit whatever the threads and the cache. */
 #include "dual_case.h"
 #include "kc_test.h"
-#include "solver/kc_block.h"
+#include "solver/kc_choose.h"
 
 static kc_context *ctx;
 
@@ -39,7 +39,7 @@ static void compare_with_pairs(kc_method method, ref_matrix matrix, kc_dtype dty
 
 static void blocks_and_pairs_find_the_same_optimum(void)
 {
-    for (kc_method method = KC_METHOD_BLOCK; method <= KC_METHOD_GREEDY; method++) {
+    for (kc_method method = KC_METHOD_BLOCKS; method <= KC_METHOD_GREEDY; method++) {
         compare_with_pairs(method, REF_RBF, KC_F64, 60, 20);
         compare_with_pairs(method, REF_RBF, KC_F64, 600, 4);
         compare_with_pairs(method, REF_RBF, KC_F32, 300, 5);
@@ -54,7 +54,7 @@ static void bits_do_not_depend_on_threads_or_cache(void)
 {
     sample classes = make_sample(1500, 20, false, 10);
     sample values = make_sample(1200, 3, true, 10);
-    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCK};
+    setting set = {.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32, .method = KC_METHOD_BLOCKS};
 
     check_equal_bits(ctx, &classes, set);
     set.is_split = true;
@@ -62,7 +62,7 @@ static void bits_do_not_depend_on_threads_or_cache(void)
     set.is_linear = true;
     check_equal_bits(ctx, &classes, set);
     set = (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F64};
-    set.method = KC_METHOD_BLOCK;
+    set.method = KC_METHOD_BLOCKS;
     set.epsilon = 0.1;
     check_equal_bits(ctx, &values, set);
     set.method = KC_METHOD_GREEDY;
@@ -80,7 +80,8 @@ static void bits_do_not_depend_on_threads_or_cache(void)
 
     /* Rounded values and Newton steps: few features, large boxes. */
     sample hard = make_sample(1500, 4, false, 1000);
-    set = (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F64, .method = KC_METHOD_BLOCK};
+    set =
+        (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F64, .method = KC_METHOD_BLOCKS};
     check_equal_bits(ctx, &hard, set);
     free_sample(&hard);
 }
@@ -103,11 +104,11 @@ static void blocks_agree_with_pairs_on_computed_rows(void)
     setting set = {.n_threads = 2, .n_cached_rows = 1000, .dtype = KC_F64};
     kc_store_counters count = {0};
 
-    set.method = KC_METHOD_BLOCK;
+    set.method = KC_METHOD_BLOCKS;
     result block = solve_computed(ctx, &classes, &set, &count);
     CHECK(block.solution.stop == KC_STOP_CONVERGED);
     CHECK(block.solution.violation < 1e-3);
-    CHECK(block.solution.n_outer > 1);
+    CHECK(block.solution.n_sets > 1);
     CHECK(count.rows_computed + count.rows_hit == block.solution.n_row_visits);
     CHECK(count.rows_hit > 0);
     set.method = KC_METHOD_PAIRS;
@@ -129,7 +130,7 @@ static void check_crowded(size_t n, size_t d, double epsilon, int64_t n_blocks)
     result mixed = solve_computed(ctx, &values, &set, &count);
 
     CHECK(mixed.solution.stop == KC_STOP_CONVERGED && mixed.solution.violation < 1e-3);
-    CHECK(mixed.solution.n_outer == n_blocks);
+    CHECK(mixed.solution.n_sets == n_blocks);
     set.method = KC_METHOD_PAIRS;
     result pairs = solve_computed(ctx, &values, &set, &count);
     CHECK_NEAR(mixed.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
@@ -142,8 +143,9 @@ static void check_crowded(size_t n, size_t d, double epsilon, int64_t n_blocks)
 
 static void blocks_that_are_crowded_go_on_by_pairs(void)
 {
-    CHECK(kc_block_is_crowded(2000, 2100) && !kc_block_is_crowded(1000, 2100));
-    CHECK(kc_block_is_crowded(3500, 100000) && !kc_block_is_crowded(2500, 100000));
+    const kc_tuning *tuning = &kc_tuning_default;
+    CHECK(kc_is_crowded(tuning, 2000, 2100) && !kc_is_crowded(tuning, 1000, 2100));
+    CHECK(kc_is_crowded(tuning, 3500, 100000) && !kc_is_crowded(tuning, 2500, 100000));
     check_crowded(2100, 20, 0.01, 1);
     check_crowded(4200, 14, 0.4, 3);
 }
@@ -157,7 +159,7 @@ static void sets_with_room_for_all_points_are_not_crowded(void)
     result all = solve_computed(ctx, &values, &set, &count);
 
     CHECK(all.solution.stop == KC_STOP_CONVERGED && all.solution.violation < 1e-3);
-    CHECK(all.solution.n_outer > 3);
+    CHECK(all.solution.n_sets > 3);
     set.method = KC_METHOD_PAIRS;
     result pairs = solve_computed(ctx, &values, &set, &count);
     CHECK_NEAR(all.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
@@ -176,7 +178,7 @@ static void indefinite_matrices_end_at_a_stationary_point(void)
         ref_problem p = ref_random_problem(&rng, (ref_form)(round % REF_FORMS), REF_INDEFINITE,
                                            2 + kc_rng_below(&rng, 200), 100, false);
         kc_dual dual = ref_dual(&p, 1e-3);
-        dual.method = round % 3 == 0 ? KC_METHOD_GREEDY : KC_METHOD_BLOCK;
+        dual.method = round % 3 == 0 ? KC_METHOD_GREEDY : KC_METHOD_BLOCKS;
         result r = solve_given(ctx, &p, dual, KC_F64);
         check_solution(&p, &r, 1e-3);
         drop(&r);
@@ -233,7 +235,7 @@ static void where_rounding_leads_astray_values_are_taken_as_they_are(void)
             p.hi[i] *= form == 0 ? 1 / scale : 1e7;
         }
         kc_dual dual = ref_dual(&p, 1e-3);
-        dual.method = KC_METHOD_BLOCK;
+        dual.method = KC_METHOD_BLOCKS;
         result r = solve_given(ctx, &p, dual, KC_F64);
         CHECK(r.status == KC_OK && r.solution.stop == KC_STOP_CONVERGED);
         CHECK(ref_check(&p, &r.solution).violation < 1e-3 * (1 + 1e-3));
@@ -249,7 +251,7 @@ static void max_iter_is_kept_to_the_step(void)
     kc_dual dual = ref_dual(&p, 1e-6);
 
     dual.max_iter = 123;
-    dual.method = KC_METHOD_BLOCK;
+    dual.method = KC_METHOD_BLOCKS;
     check_max_iter(ctx, &p, dual);
     dual.method = KC_METHOD_GREEDY;
     check_max_iter(ctx, &p, dual);
@@ -275,7 +277,7 @@ static void a_stopped_block_leaves_the_solution_before_it(void)
     kc_rng rng = kc_rng_seed(14);
     ref_problem p = ref_random_problem(&rng, REF_CSVC, REF_RBF, 1500, 1e5, false);
     kc_dual dual = ref_dual(&p, 1e-9);
-    dual.method = KC_METHOD_BLOCK;
+    dual.method = KC_METHOD_BLOCKS;
 
     for (int64_t n_iter = 1; n_iter < 2000000; n_iter *= 100) {
         patience patient = {.n_iter = n_iter};
@@ -309,9 +311,9 @@ static void told_to_finish_it_keeps_the_block_it_is_in(void)
         kc_run run = {
             .struct_size = sizeof run, .on_progress = finish_now, .progress_data = &heard};
 
-        dual.method = KC_METHOD_BLOCK;
+        dual.method = KC_METHOD_BLOCKS;
         result r = solve_given_in(ctx, &run, &p, dual, dtype);
-        CHECK(r.solution.stop == KC_STOP_TIME && r.solution.n_outer > 0);
+        CHECK(r.solution.stop == KC_STOP_TIME && r.solution.n_sets > 0);
         CHECK(heard < 0 && r.solution.dual >= -heard * (1 - 1e-9));
         check_feasible(&p, &r);
         drop(&r);
@@ -326,7 +328,7 @@ static void a_time_limit_ends_the_fit(void)
     kc_dual dual = ref_dual(&p, 1e-12);
     kc_run run = {.struct_size = sizeof run, .time_limit = 0.05};
 
-    dual.method = KC_METHOD_BLOCK;
+    dual.method = KC_METHOD_BLOCKS;
     result r = solve_given_in(ctx, &run, &p, dual, KC_F64);
     CHECK(r.status == KC_OK && r.solution.stop == KC_STOP_TIME);
     drop(&r);

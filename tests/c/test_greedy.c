@@ -73,7 +73,7 @@ static void blocks_that_will_ask_for_nearly_all_rows_go_on_greedily(void)
     result r = solve_computed(ctx, &classes, &set, &count);
 
     CHECK(r.solution.stop == KC_STOP_CONVERGED && r.solution.violation < 1e-3);
-    CHECK(r.solution.n_outer > 10 && count.rows_computed > 0 && count.rows_computed < n / 5);
+    CHECK(r.solution.n_rounds > 10 && count.rows_computed > 0 && count.rows_computed < n / 5);
     check_equal_bits(ctx, &classes, (setting){.n_threads = 1, .n_cached_rows = 2, .dtype = KC_F32});
     drop(&r);
     free_sample(&classes);
@@ -108,7 +108,8 @@ static void crowded_blocks_of_many_points_go_on_greedily(void)
         kc_store_counters count = {0};
         result mixed = solve_computed(ctx, &values, &set, &count);
         CHECK(mixed.solution.stop == KC_STOP_CONVERGED && mixed.solution.violation < 1e-3);
-        CHECK((mixed.solution.n_outer > 100) == is_large);
+        CHECK((mixed.solution.n_rounds > 100) == is_large);
+        CHECK(strstr(mixed.solution.path, is_large ? ", greedy " : ", pairs") != NULL);
         set.method = KC_METHOD_PAIRS;
         result pairs = solve_computed(ctx, &values, &set, &count);
         CHECK_NEAR(mixed.solution.dual, pairs.solution.dual, 1e-6 * pairs.solution.dual);
@@ -127,7 +128,8 @@ static void where_few_rows_will_be_asked_for_blocks_go_on(void)
     result r = solve_computed(ctx, &classes, &set, &count);
 
     CHECK(r.solution.stop == KC_STOP_CONVERGED && r.solution.violation < 1e-3);
-    CHECK(r.solution.n_outer > 0 && r.solution.n_outer < 100);
+    CHECK(r.solution.n_rounds == 0 && r.solution.n_sets > 0 && r.solution.n_sets < 100);
+    CHECK(strncmp(r.solution.path, "blocks ", 7) == 0 && strchr(r.solution.path, ',') == NULL);
     CHECK(count.rows_computed > 0);
     drop(&r);
     free_sample(&classes);

@@ -29,7 +29,8 @@ static posed pose(const ref_problem *p, kc_dtype dtype)
 
     memcpy(out.beta, p->start, (size_t)p->n_groups * n * sizeof *out.beta);
     CHECK(kc_dual_repair(&dual, out.beta, NULL) == KC_OK);
-    out.pairs = (kc_pairs){.n = n,
+    out.pairs = (kc_pairs){.tuning = &kc_tuning_default,
+                           .n = n,
                            .n_groups = p->n_groups,
                            .epsilon = p->epsilon,
                            .lanes = KC_F64,

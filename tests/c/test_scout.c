@@ -9,20 +9,31 @@
 #include "tally.h"
 
 enum { N = 9000, N_ROWS = 40, N_PASSES = 60, MOST_MOVES = 9 };
+enum { N_PADDED = (N + KC_SMO_PAD - 1) / KC_SMO_PAD * KC_SMO_PAD };
 
 static float rows[N_ROWS][N];
 
-/* Some can rise, some can fall, most can do both. */
-static void fill(kc_scout *s, kc_rng *rng)
+/* Some variables can rise, some can fall, most can do both. */
+static kc_state *make_state(kc_call *call, int32_t n_groups, kc_rng *rng)
 {
-    for (size_t p = 0; p < N; p++) {
-        s->grad[p] = kc_rng_uniform(rng) - 0.5;
-        for (int32_t g = 0; g < s->n_groups; g++) {
-            double kind = kc_rng_uniform(rng);
-            s->up[g][p] = kind < 0.2 ? -HUGE_VAL : -0.01 * g;
-            s->low[g][p] = kind > 0.8 ? HUGE_VAL : 0.01 * g;
+    static double grad[N_PADDED], up[2][N_PADDED], low[2][N_PADDED];
+    static kc_state s;
+
+    s = (kc_state){.call = call,
+                   .dual = {.n_points = N, .n_groups = n_groups},
+                   .tuning = &kc_tuning_default,
+                   .grad = grad,
+                   .up = {up[0], up[1]},
+                   .low = {low[0], low[1]}};
+    for (size_t p = 0; p < N_PADDED; p++) {
+        grad[p] = p < N ? kc_rng_uniform(rng) - 0.5 : 0;
+        for (int32_t g = 0; g < n_groups; g++) {
+            double kind = p < N ? kc_rng_uniform(rng) : 0;
+            up[g][p] = kind < 0.2 ? -HUGE_VAL : -0.01 * g;
+            low[g][p] = kind > 0.8 || p >= N ? HUGE_VAL : 0.01 * g;
         }
     }
+    return &s;
 }
 
 /* The moves of a pass. */
@@ -77,9 +88,8 @@ static void run_passes(int32_t n_threads, int32_t n_groups, bool is_overlapped, 
     ctx->n_cpus = n_threads;
     memset(out, 0, sizeof *out);
     REQUIRE(kc_call_begin(&call, ctx, NULL, "passes", NULL) == KC_OK);
-    REQUIRE(kc_scout_create(&call, N, n_groups, KC_F32, &s) == KC_OK);
-    fill(&s, &rng);
-    kc_scout_hire(&s, &call, false);
+    kc_scout_open(make_state(&call, n_groups, &rng), KC_F32, &s);
+    kc_scout_hire(&s, false);
     CHECK(s.crew.n_parts == n_threads);
     for (size_t pass = 0; pass < N_PASSES; pass++) {
         size_t n_moves = make_moves(&rng, n_groups, moves[pass % 2]);
@@ -91,7 +101,7 @@ static void run_passes(int32_t n_threads, int32_t n_groups, bool is_overlapped, 
         }
     }
     kc_crew_dismiss(&s.crew);
-    memcpy(out->grad, s.grad, sizeof out->grad);
+    memcpy(out->grad, s.state->grad, sizeof out->grad);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
 }
@@ -120,9 +130,8 @@ static void after_a_look(void (*fn)(const kc_scout *))
     kc_call call;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "look", NULL) == KC_OK);
-    REQUIRE(kc_scout_create(&call, N, 1, KC_F32, &s) == KC_OK);
-    fill(&s, &rng);
-    kc_scout_hire(&s, &call, true);
+    kc_scout_open(make_state(&call, 1, &rng), KC_F32, &s);
+    kc_scout_hire(&s, true);
     kc_scout_begin(&s, NULL, 0);
     kc_scout_end(&s);
     fn(&s);
@@ -131,18 +140,19 @@ static void after_a_look(void (*fn)(const kc_scout *))
     kc_context_free(ctx);
 }
 
-static void check_worst(const kc_scout *s)
+static void check_worst(const kc_scout *scout)
 {
+    const kc_state *s = scout->state;
     double max_up = -HUGE_VAL, min_low = HUGE_VAL;
     kc_violator found[KC_SCOUT_MOST];
-    const size_t n = kc_scout_violators(s, NULL, 0, found);
+    const size_t n = kc_scout_violators(scout, NULL, 0, found);
     size_t n_up = 0;
 
     for (size_t p = 0; p < N; p++) {
         max_up = fmax(max_up, s->grad[p] + s->up[0][p]);
         min_low = fmin(min_low, s->grad[p] + s->low[0][p]);
     }
-    CHECK(kc_scout_violation(s) == max_up - min_low);
+    CHECK(kc_scout_violation(scout) == max_up - min_low);
     REQUIRE(n == 2 * KC_SCOUT_TAKEN);
     for (size_t k = 0; k < n; k++) {
         const double *side = found[k].side == 0 ? s->up[0] : s->low[0];

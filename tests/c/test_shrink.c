@@ -1,14 +1,16 @@
 /* Shrinking: the solutions of pair steps over all points, audited from the definition, wherever it
  * is stopped, and equal to the bit whatever the threads and the cache. */
+#include <string.h>
+
 #include "dual_case.h"
 #include "fault.h"
 #include "kc_test.h"
-#include "solver/kc_idle.h"
+#include "solver/kc_active_set.h"
 #include "solver/kc_shrink.h"
 
 static kc_context *ctx;
 
-/* ---- Who is idle --------------------------------------------------------------------------- */
+/* ---- Active points --------------------------------------------------------------------------- */
 
 /* The least low-value is -1 (point 0, at its upper bound 1), the largest up-value 1 (point 1, at
  * 0): all violations are between them, and with half their distance on each side between -2 and 2.
@@ -17,20 +19,34 @@ static void a_point_is_idle_where_it_cannot_be_of_use_to_any_violation(void)
 {
     const double lo[] = {0, 0, 0, 0, 0, 0, 0};
     const double hi[] = {1, 1, 1, 1, 1, 1, 0};
-    const double beta[] = {1, 0, 0.5, 0, 0, 1, 0};
+    double beta[] = {1, 0, 0.5, 0, 0, 1, 0};
     const double grad[] = {-1, 1, 0, -1.5, -2.5, 2.5, 0};
-    kc_dual dual = {.n_points = 7, .n_groups = 1, .lo = lo, .hi = hi};
-    int32_t active[7];
-    kc_idle idle = kc_idle_find(&dual, beta, grad, active);
+    double both[7];
+    int32_t positions[7];
+    kc_state state = {.dual = {.n_points = 7, .n_groups = 1, .lo = lo, .hi = hi},
+                      .tuning = &kc_tuning_default,
+                      .beta = beta,
+                      .grad = both};
 
-    CHECK(idle.violation == 2);
-    CHECK(idle.n_active == 4);
+    memcpy(both, grad, sizeof both);
+    kc_active_set active = kc_active_set_find(&state, positions);
+    CHECK(active.violation == 2);
+    CHECK(active.n == 4);
     for (int32_t k = 0; k < 4; k++)
-        CHECK(active[k] == k);
-    CHECK(kc_idle_find(&dual, beta, grad, NULL).n_active == 4);
-    CHECK(!kc_idle_is_narrow(&idle, 7)); /* too few to be worth the trouble */
-    idle.n_active = 45;
-    CHECK(kc_idle_is_narrow(&idle, 100) && !kc_idle_is_narrow(&idle, 80));
+        CHECK(positions[k] == k);
+    CHECK(kc_active_set_find(&state, NULL).n == 4);
+}
+
+static void few_active_points_are_a_problem_of_their_own(void)
+{
+    const kc_shrink_tuning *tuning = &kc_tuning_default.shrink;
+    const size_t n = 10 * tuning->points_min;
+    const size_t few = (size_t)(tuning->active_share * (double)n);
+
+    CHECK(kc_active_set_is_narrow(tuning, &(kc_active_set){.n = few}, n));
+    CHECK(!kc_active_set_is_narrow(tuning, &(kc_active_set){.n = few + 1}, n));
+    CHECK(!kc_active_set_is_narrow(tuning, &(kc_active_set){.n = 1}, tuning->points_min - 1));
+    CHECK(!kc_active_set_is_narrow(tuning, &(kc_active_set){.n = 0}, n));
 }
 
 /* ---- Solutions ----------------------------------------------------------------------------- */
@@ -226,16 +242,22 @@ static void refused_memory_is_an_error_and_leaves_nothing_behind(void)
 static void it_does_not_suit_infinite_boxes(void)
 {
     const double lo[] = {0, -1}, hi[] = {INFINITY, 0}, matrix[] = {1, 0, 0, 1};
-    kc_dual dual = {.n_points = 2, .n_groups = 1, .lo = lo, .hi = hi};
+    double beta[] = {0, 0};
+    kc_dual dual = {
+        .cols = {.span = {{0, 2}}, .n_spans = 1}, .n_points = 2, .n_groups = 1, .lo = lo, .hi = hi};
     kc_store *store = NULL;
+    kc_state state;
     kc_call call;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "solve", NULL) == KC_OK);
     REQUIRE(kc_store_create_given(&call, KC_F64, matrix, 2, 2, &store) == KC_OK);
-    CHECK(!kc_shrink_suits(store, &dual));
+    REQUIRE(kc_state_open(&call, store, &dual, &kc_tuning_default, beta, &state) == KC_OK);
+    CHECK(!kc_shrink_suits(&state));
     dual.n_points = 1;
     dual.hi = hi + 1;
-    CHECK(kc_shrink_suits(store, &dual));
+    dual.lo = lo + 1;
+    REQUIRE(kc_state_open(&call, store, &dual, &kc_tuning_default, beta, &state) == KC_OK);
+    CHECK(kc_shrink_suits(&state));
     kc_store_free(ctx, store);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
 }
@@ -245,6 +267,7 @@ int main(void)
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
         return 1;
     RUN(a_point_is_idle_where_it_cannot_be_of_use_to_any_violation);
+    RUN(few_active_points_are_a_problem_of_their_own);
     RUN(shrinking_finds_the_optimum_of_all_points);
     RUN(less_is_done_where_points_are_idle);
     RUN(bits_do_not_depend_on_threads_or_cache);

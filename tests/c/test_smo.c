@@ -5,7 +5,6 @@
 
 #include "dual_case.h"
 #include "kc_test.h"
-#include "solver/kc_smo.h"
 
 static kc_context *ctx;
 

@@ -71,3 +71,18 @@ def test_a_fit_that_was_stopped_early_is_certified_as_it_is(name, n, max_iter, k
         assert report.gap >= 0
         return
     assert_certified(problem, model, b, intercept)
+
+
+def test_the_path_names_the_methods_that_ran():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 2))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    few = SVC().fit(X[:200], y[:200]).fit_report_
+    many = SVC().fit(X, y).fit_report_
+    assert few.path == "pairs"
+    assert few.n_sets == few.n_rounds == 0
+    assert many.path == f"blocks {many.n_sets}"
+    assert f"{many.n_iter} steps ({many.path})" in repr(many)
+    three = SVC().fit(X, np.where(X[:, 0] > 1.5, 2, y)).fit_report_
+    paths = {one.path for one in three.problems}
+    assert three.path == ("mixed" if len(paths) > 1 else paths.pop())

@@ -95,4 +95,10 @@ KC_INLINE size_t kc_dtype_bytes(kc_dtype dtype)
     return dtype == KC_F64 ? 8 : 4;
 }
 
+/* Entry `index` of an array of either type. */
+KC_INLINE double kc_number_at(const void *array, size_t index, kc_dtype dtype)
+{
+    return dtype == KC_F64 ? ((const double *)array)[index] : (double)((const float *)array)[index];
+}
+
 #endif

@@ -50,12 +50,6 @@ void kc_expansion_weights(const kc_expansion *f, double *w);
 /* Point i as doubles, whatever its type and storage: n_cols of them. */
 void kc_expansion_point(const kc_expansion *f, size_t i, double *out);
 
-/* Entry `index` of an array of either type. */
-KC_INLINE double kc_number_at(const void *array, size_t index, kc_dtype dtype)
-{
-    return dtype == KC_F64 ? ((const double *)array)[index] : (double)((const float *)array)[index];
-}
-
 /* Gets the n_outputs values at sample `row`; called once for each row, from any thread. */
 typedef void kc_values_fn(void *data, size_t row, const double *values);
 

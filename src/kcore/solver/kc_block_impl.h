@@ -1,4 +1,4 @@
-/* Inside of the block solver: solver/kc_block.c has the outer steps, solver/kc_block_inner.c what a
+/* Inside of the block method: solver/kc_block.c has the outer steps, solver/kc_block_inner.c what a
  * block does by itself. */
 #ifndef KC_BLOCK_IMPL_H
 #define KC_BLOCK_IMPL_H
@@ -6,20 +6,10 @@
 #include "solver/kc_block.h"
 #include "solver/kc_pairs.h"
 #include "solver/kc_subgram.h"
-#include "solver/kc_watch.h"
 #include "solver/kc_workset.h"
 
-/* The most members of a working set, with a matrix of floats, and of doubles: it takes 64 MiB. */
-#define KC_BLOCK_UTMOST ((size_t)4096)
-#define KC_BLOCK_UTMOST_WIDE ((size_t)2896)
-
 typedef struct kc_blocks {
-    kc_call *call;
-    kc_store *store;
-    const kc_dual *dual;
-    double *grad, *next_grad; /* padded */
-    double *beta;
-    double *up[2], *low[2]; /* padded */
+    kc_state *state;
     kc_front front;
     kc_workset set;
     kc_subgram sub;
@@ -27,7 +17,7 @@ typedef struct kc_blocks {
     double moved_length; /* of the last block's moves */
     bool is_long;        /* it took many steps per member */
     bool is_astray;      /* rounded values have led too far away, or would */
-    kc_watch watch;
+    kc_stall stall;
     double inner_tol;       /* of the last block */
     double least_violation; /* when the set last grew or the violation fell */
     int32_t n_stalled;
@@ -42,28 +32,17 @@ typedef struct kc_blocks {
     double *moved_delta;
     uint8_t *moved_keep;
 
-    int64_t n_outer, n_visits;
+    bool is_trial;      /* hands over where another method will do better */
+    bool is_given_up;   /* it has */
+    int64_t n_sets;     /* of this run */
     int64_t first_step; /* what the count of steps began with */
+    kc_stats stats;
 } kc_blocks;
 
 /* The largest set there may be, whose matrix is of this type. */
-KC_INLINE size_t kc_block_utmost(kc_dtype dtype)
+KC_INLINE size_t kc_block_utmost(const kc_tuning *tuning, kc_dtype dtype)
 {
-    return dtype == KC_F64 ? KC_BLOCK_UTMOST_WIDE : KC_BLOCK_UTMOST;
-}
-
-KC_INLINE void kc_block_refresh(kc_blocks *s, size_t p)
-{
-    for (int32_t g = 0; g < s->dual->n_groups; g++) {
-        size_t v = (size_t)g * s->dual->n_points + p;
-        s->up[g][p] = kc_rise(s->dual->epsilon, s->beta[v], s->dual->hi[v]);
-        s->low[g][p] = kc_fall(s->dual->epsilon, s->beta[v], s->dual->lo[v]);
-    }
-}
-
-KC_INLINE double kc_block_coefficient(const kc_blocks *s, size_t p)
-{
-    return s->dual->n_groups == 2 ? s->beta[p] + s->beta[s->dual->n_points + p] : s->beta[p];
+    return dtype == KC_F64 ? tuning->block.members_utmost_f64 : tuning->block.members_utmost;
 }
 
 /* Whether a set with all free variables would be larger than there may be. */
@@ -73,7 +52,7 @@ bool kc_block_is_too_full(const kc_blocks *s);
 kc_status kc_block_load(kc_blocks *s, double violation, size_t size);
 
 /* Solves the problem of the members alone. */
-kc_status kc_block_run(kc_blocks *s, int64_t max_iter, bool *has_moved);
+kc_status kc_block_run(kc_blocks *s, int64_t last_step, bool *has_moved);
 
 /* Brings what the block found into the solution, unless the rows see no gain in it; `objective` is
  * that before it. */

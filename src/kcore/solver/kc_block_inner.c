@@ -10,53 +10,35 @@
 #include "solver/kc_block_impl.h"
 #include "solver/kc_newton.h"
 
-/* Doubles are rounded for sets of so many members, and where a block took so many steps for each.
- */
-#define ROUNDED_SIZE ((size_t)1024)
-#define ROUNDED_STEPS_PER_MEMBER 4
-
-/* Rounding puts a value off by half of this share at the most; over many moves this is what adds
- * up, since it goes either way. */
-#define ROUNDING_SHARE 0x1p-24
-
-/* A block is solved to this share of the violation, and not below this share of tol. */
-#define INNER_SHARE 0.1
-#define INNER_TOL_SHARE 0.9
-
-/* ... but to this share, where the last block left less than LEFT_BY_BLOCK times its tolerance: it
- * is the blocks that leave violations then, not variables outside, and with every block all free
- * variables move. */
-#define INNER_SHARE_LATE 0.01
-#define LEFT_BY_BLOCK 4.0
-#define INNER_STEPS_PER_MEMBER 100
-
 /* ---- Its matrix ---------------------------------------------------------------------------- */
 
 static bool is_rounded(const kc_blocks *s)
 {
-    return s->sub.dtype != kc_store_dtype(s->store);
+    return s->sub.dtype != kc_store_dtype(s->state->store);
 }
 
 static void set_type(kc_blocks *s, kc_dtype dtype)
 {
-    s->utmost_size = kc_min(kc_block_utmost(dtype), s->dual->n_points);
+    s->utmost_size = kc_min(kc_block_utmost(s->state->tuning, dtype), s->state->dual.n_points);
     s->most_size = kc_min(s->most_size, s->utmost_size);
-    kc_subgram_retype(s->call->ctx, s->store, &s->sub, dtype, s->utmost_size);
+    kc_subgram_retype(s->state->call->ctx, s->state->store, &s->sub, dtype, s->utmost_size);
 }
 
 static double choose_inner_tol(const kc_blocks *s, double violation)
 {
-    bool is_late = violation < LEFT_BY_BLOCK * s->inner_tol && !kc_block_is_too_full(s);
+    const kc_block_tuning *tuning = &s->state->tuning->block;
+    const bool is_late = violation < tuning->late_tols * s->inner_tol && !kc_block_is_too_full(s);
 
-    return fmax(INNER_TOL_SHARE * s->dual->tol,
-                (is_late ? INNER_SHARE_LATE : INNER_SHARE) * violation);
+    return fmax(tuning->inner_tol_share * s->state->dual.tol,
+                (is_late ? tuning->inner_share_late : tuning->inner_share) * violation);
 }
 
 /* For moves as long as the last ones, and a block that is to be solved to inner_tol. */
 static bool may_round(const kc_blocks *s)
 {
     return !s->is_astray &&
-           ROUNDING_SHARE * s->watch.largest_diag * s->moved_length <= s->inner_tol;
+           s->state->tuning->block.rounding_share * s->state->largest_diag * s->moved_length <=
+               s->inner_tol;
 }
 
 kc_status kc_block_load(kc_blocks *s, double violation, size_t size)
@@ -64,11 +46,12 @@ kc_status kc_block_load(kc_blocks *s, double violation, size_t size)
     s->inner_tol = choose_inner_tol(s, violation);
     if (is_rounded(s) && !may_round(s)) {
         s->is_astray = true;
-        set_type(s, kc_store_dtype(s->store));
-    } else if (s->sub.dtype == KC_F64 && may_round(s) && (size >= ROUNDED_SIZE || s->is_long)) {
+        set_type(s, kc_store_dtype(s->state->store));
+    } else if (s->sub.dtype == KC_F64 && may_round(s) &&
+               (size >= s->state->tuning->block.rounded_members || s->is_long)) {
         set_type(s, KC_F32);
     }
-    return kc_subgram_change(s->call, s->store, &s->sub, s->set.members,
+    return kc_subgram_change(s->state->call, s->state->store, &s->sub, s->set.members,
                              kc_min(s->set.n_members, s->utmost_size),
                              kc_min(size, s->utmost_size));
 }
@@ -78,7 +61,7 @@ bool kc_block_go_exact(kc_blocks *s, bool has_moved)
     s->is_astray |= is_rounded(s) && !has_moved;
     if (!s->is_astray || !is_rounded(s))
         return false;
-    set_type(s, kc_store_dtype(s->store));
+    set_type(s, kc_store_dtype(s->state->store));
     return true;
 }
 
@@ -93,7 +76,7 @@ static void reserve_rows(const kc_blocks *s, size_t n_more)
         n_sv += kc_pairs_coefficient(&s->pairs, k) != 0;
         n_sv -= s->old_coefficient[k] != 0;
     }
-    kc_dual_reserve(s->call, s->store, s->dual, n_sv);
+    kc_state_reserve(s->state, n_sv);
 }
 
 static void reserve(void *data)
@@ -104,7 +87,7 @@ static void reserve(void *data)
 /* Copies of everything that belongs to the members, in the order of their slots. */
 static void load_block(kc_blocks *s)
 {
-    const kc_dual *dual = s->dual;
+    const kc_dual *dual = &s->state->dual;
     kc_pairs *pairs = &s->pairs;
     size_t w = s->sub.n_slots;
     size_t stride = kc_round_up(w, KC_SMO_PAD);
@@ -114,10 +97,11 @@ static void load_block(kc_blocks *s)
     double *lo[2] = {NULL, NULL};
     double *hi[2] = {NULL, NULL};
 
-    *pairs = (kc_pairs){.n = w,
+    *pairs = (kc_pairs){.tuning = s->state->tuning,
+                        .n = w,
                         .n_groups = dual->n_groups,
                         .epsilon = dual->epsilon,
-                        .exact_below = KC_EXACT_TOLS * dual->tol,
+                        .exact_below = s->state->tuning->pairs.exact_tols * dual->tol,
                         .dtype = s->sub.dtype,
                         .is_rounded = is_rounded(s),
                         .gram = s->sub.values,
@@ -137,34 +121,38 @@ static void load_block(kc_blocks *s)
     }
     for (size_t k = 0; k < w; k++) {
         size_t p = (size_t)s->sub.position_of[k];
-        grad[k] = s->grad[p];
+        grad[k] = s->state->grad[p];
         memcpy((char *)pairs->diag + k * bytes,
                (const char *)s->sub.values + k * (s->sub.ld + 1) * bytes, bytes);
         for (int32_t g = 0; g < dual->n_groups; g++) {
             size_t v = (size_t)g * dual->n_points + p;
-            pairs->beta[g][k] = s->beta[v];
+            pairs->beta[g][k] = s->state->beta[v];
             lo[g][k] = dual->lo[v];
             hi[g][k] = dual->hi[v];
         }
-        s->old_coefficient[k] = kc_block_coefficient(s, p);
+        s->old_coefficient[k] = kc_dual_coefficient(dual, s->state->beta, p);
     }
     /* Floats do: the gradient of all points is computed from what the block finds, in doubles. */
-    pairs->lanes = kc_pairs_suit_single(pairs->dtype, grad, w, s->inner_tol) ? KC_F32 : KC_F64;
+    pairs->lanes =
+        kc_pairs_suit_floats(&s->state->tuning->pairs, pairs->dtype, grad, w, s->inner_tol)
+            ? KC_F32
+            : KC_F64;
     kc_pairs_start(pairs, grad);
 }
 
-kc_status kc_block_run(kc_blocks *s, int64_t max_iter, bool *has_moved)
+kc_status kc_block_run(kc_blocks *s, int64_t last_step, bool *has_moved)
 {
+    const kc_block_tuning *tuning = &s->state->tuning->block;
     kc_stop inner_stop;
 
     load_block(s);
-    int64_t before = s->pairs.n_steps;
-    int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
-    int64_t left = max_iter - before;
-    KC_TRY(
-        kc_newton_run(s->call, &s->pairs, s->inner_tol, left < limit ? left : limit, &inner_stop));
+    const int64_t before = s->pairs.n_steps;
+    const int64_t limit = tuning->inner_steps_per_member * (int64_t)s->pairs.n;
+    const int64_t left = last_step - before;
+    KC_TRY(kc_newton_run(s->state->call, &s->pairs, s->inner_tol, left < limit ? left : limit,
+                         &inner_stop));
     *has_moved = s->pairs.n_steps > before;
-    s->is_long = s->pairs.n_steps - before > ROUNDED_STEPS_PER_MEMBER * (int64_t)s->pairs.n;
+    s->is_long = s->pairs.n_steps - before > tuning->rounded_steps_per_member * (int64_t)s->pairs.n;
     return KC_OK;
 }
 
@@ -184,10 +172,10 @@ static kc_status expect_time(kc_blocks *s, size_t n_rows)
 {
     kc_status status;
 
-    if (!kc_call_is_limited(s->call))
+    if (!kc_call_is_limited(s->state->call))
         return KC_OK;
     reserve_rows(s, n_rows);
-    status = kc_call_poll(s->call);
+    status = kc_call_poll(s->state->call);
     reserve_rows(s, 0);
     return status;
 }
@@ -195,6 +183,7 @@ static kc_status expect_time(kc_blocks *s, size_t n_rows)
 /* The gradient after the block, into next_grad. */
 static kc_status apply_block(kc_blocks *s)
 {
+    kc_state *state = s->state;
     const kc_pairs *pairs = &s->pairs;
     kc_moved moved = {.points = s->moved_points, .delta = s->moved_delta, .keep = s->moved_keep};
     double moved_square = 0;
@@ -205,29 +194,31 @@ static kc_status apply_block(kc_blocks *s)
         if (delta == 0)
             continue;
         s->moved_points[moved.n] =
-            (int32_t)kc_cols_point(&s->dual->cols, (size_t)s->sub.position_of[k]);
+            (int32_t)kc_cols_point(&state->dual.cols, (size_t)s->sub.position_of[k]);
         s->moved_delta[moved.n] = delta;
         s->moved_keep[moved.n++] = (uint8_t)find_keep(pairs, k);
     }
-    s->n_visits += (int64_t)moved.n;
+    state->n_visits += (int64_t)moved.n;
     s->moved_length = sqrt(moved_square);
     KC_TRY(expect_time(s, moved.n));
-    return kc_store_apply(s->call, s->store, &s->dual->cols, &moved, s->grad, s->next_grad);
+    return kc_store_apply(state->call, state->store, &state->dual.cols, &moved, state->grad,
+                          state->next_grad);
 }
 
 /* What the block has gained by the rows, now that the gradient after it is known. */
 static double find_gain(const kc_blocks *s)
 {
+    const kc_state *state = s->state;
     const kc_pairs *pairs = &s->pairs;
     double gain = 0;
 
     for (size_t k = 0; k < pairs->n; k++) {
         const size_t p = (size_t)s->sub.position_of[k];
         const double delta = kc_pairs_coefficient(pairs, k) - s->old_coefficient[k];
-        gain += 0.5 * delta * (s->grad[p] + s->next_grad[p]);
+        gain += 0.5 * delta * (state->grad[p] + state->next_grad[p]);
         for (int32_t g = 0; g < pairs->n_groups; g++)
-            gain -= pairs->epsilon *
-                    (fabs(pairs->beta[g][k]) - fabs(s->beta[(size_t)g * s->dual->n_points + p]));
+            gain -= pairs->epsilon * (fabs(pairs->beta[g][k]) -
+                                      fabs(state->beta[(size_t)g * state->dual.n_points + p]));
     }
     return gain;
 }
@@ -238,25 +229,27 @@ static bool is_near(const kc_blocks *s)
     bool is_all = true; /* NaN is not */
 
     for (size_t k = 0; k < s->pairs.n; k++)
-        is_all &= fabs(kc_value_at(s->pairs.lanes, s->pairs.grad, k) -
-                       s->next_grad[s->sub.position_of[k]]) <= s->inner_tol;
+        is_all &= fabs(kc_number_at(s->pairs.grad, k, s->pairs.lanes) -
+                       s->state->next_grad[s->sub.position_of[k]]) <= s->inner_tol;
     return is_all;
 }
 
 /* Takes over what the block found. */
 static void store_block(kc_blocks *s)
 {
+    kc_state *state = s->state;
     const kc_pairs *pairs = &s->pairs;
 
     for (size_t k = 0; k < pairs->n; k++) {
-        size_t p = (size_t)s->sub.position_of[k];
+        const size_t p = (size_t)s->sub.position_of[k];
         for (int32_t g = 0; g < pairs->n_groups; g++)
-            s->beta[(size_t)g * s->dual->n_points + p] = pairs->beta[g][k];
-        s->front.n_sv += kc_block_coefficient(s, p) != 0;
+            state->beta[(size_t)g * state->dual.n_points + p] = pairs->beta[g][k];
+        s->front.n_sv += kc_dual_coefficient(&state->dual, state->beta, p) != 0;
         s->front.n_sv -= s->old_coefficient[k] != 0;
-        kc_block_refresh(s, p);
+        kc_state_refresh_at(state, p);
     }
-    s->n_outer++;
+    s->n_sets++;
+    state->n_sets++;
 }
 
 /* A block that the end of time met is taken without its gradient: one of all that was found is
@@ -281,10 +274,7 @@ kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken)
         s->pairs.objective = objective - gain;
     }
     if (*is_taken) {
-        double *grad = s->grad;
-
-        s->grad = s->next_grad;
-        s->next_grad = grad;
+        kc_state_swap(s->state);
         store_block(s);
     }
     return KC_OK;

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "solver/kc_pairs.h"
-
 const char *kc_stop_name(kc_stop stop)
 {
     switch (stop) {

@@ -26,15 +26,17 @@
 #ifndef KC_DUAL_H
 #define KC_DUAL_H
 
+#include <math.h>
+
 #include "base/kc_call.h"
 #include "rows/kc_store.h"
+#include "solver/kc_tuning.h"
 
 typedef enum kc_method {
-    KC_METHOD_AUTO = 0, /* by n_points and the cost of a value alone */
-    KC_METHOD_PAIRS =
-        1, /* pair steps over all points: the whole matrix, or rows through the cache */
-    KC_METHOD_BLOCK = 2,  /* pair steps inside working sets, whole rows for moved variables only */
-    KC_METHOD_GREEDY = 3, /* steps on the worst few at a time, the whole matrix if there is room */
+    KC_METHOD_AUTO = 0,   /* as the problem suggests: solver/kc_choose.h */
+    KC_METHOD_PAIRS = 1,  /* pair steps over all points: solver/kc_smo.h */
+    KC_METHOD_BLOCKS = 2, /* pair steps inside working sets: solver/kc_block.h */
+    KC_METHOD_GREEDY = 3, /* steps on the worst few at a time: solver/kc_greedy.h */
 } kc_method;
 
 /* All arrays are the caller's and are only read. */
@@ -52,6 +54,7 @@ typedef struct kc_dual {
     int64_t max_iter;    /* pair steps; 0: max(10^7, 100 n_points) */
     uint64_t seed;       /* of the random working sets */
     kc_method method;
+    const kc_tuning *tuning; /* NULL: kc_tuning_default */
     double offset;     /* added to the objective: what a part of a problem leaves out; mostly 0 */
     size_t n_whole;    /* points of the problem that this is a part of; 0: it is none */
     size_t n_outside;  /* support vectors of that problem which are not in the part */
@@ -70,14 +73,49 @@ typedef struct kc_solution {
     double primal, dual, gap; /* dual is to be maximised: -objective; primal = dual + gap */
     bool is_certified;        /* else the intercepts are the best known, the numbers above NaN */
     int64_t n_iter;           /* pair steps */
-    int64_t n_outer;          /* working sets; 0 for the pair method */
+    int64_t n_sets;           /* working sets that were solved */
+    int64_t n_rounds;         /* greedy rounds */
     int64_t n_row_visits;     /* rows that updated the gradient */
+    char path[64];            /* the methods that ran: "blocks 3, greedy 412 rounds" */
 } kc_solution;
 
 /* b_p: the sum of the variables at a position. */
 KC_INLINE double kc_dual_coefficient(const kc_dual *dual, const double *beta, size_t p)
 {
     return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
+}
+
+/* What is added to the gradient for a variable that is to rise (fall): simd/kc_smo_ops.h. */
+KC_INLINE double kc_rise(double epsilon, double beta, double hi)
+{
+    if (!(beta < hi))
+        return -HUGE_VAL;
+    return beta >= 0 ? -epsilon : epsilon;
+}
+
+KC_INLINE double kc_fall(double epsilon, double beta, double lo)
+{
+    if (!(beta > lo))
+        return HUGE_VAL;
+    return beta > 0 ? -epsilon : epsilon;
+}
+
+/* Inside its box and at no kink: its value must be mu at the solution. */
+KC_INLINE bool kc_is_free(double epsilon, double beta, double lo, double hi)
+{
+    return beta > lo && beta < hi && (epsilon == 0 || beta != 0);
+}
+
+/* The stop that a status of a stopped call stands for; false for every other status. */
+KC_INLINE bool kc_stop_of(kc_status status, kc_stop *stop)
+{
+    if (status == KC_ERR_TIME)
+        *stop = KC_STOP_TIME;
+    else if (status == KC_ERR_CANCELLED)
+        *stop = KC_STOP_CALLER;
+    else
+        return false;
+    return true;
 }
 
 /* Feasible from anything finite: clips to the boxes, then moves the missing sum, free variables
@@ -118,13 +156,6 @@ double kc_dual_objective(const kc_dual *dual, const double *beta, const double *
  *
  * Equal bits for every number of threads and every cache size, but for time limits. */
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
-
-/* Where there is a time limit: sets time aside for the gradient at the end, of a solution with so
- * many support vectors.  To be called whenever they may have become more, before a poll. */
-void kc_dual_reserve(kc_call *call, const kc_store *store, const kc_dual *dual, size_t n_support);
-
-/* How many points have a coefficient. */
-size_t kc_dual_count_support(const kc_dual *dual, const double *beta);
 
 /* From beta and grad: intercepts, violation, primal, dual and gap.  Where a box is infinite, the
  * primal point is the solution scaled until every margin holds; without such a scale the gap is

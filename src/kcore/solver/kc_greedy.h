@@ -12,10 +12,9 @@
 #ifndef KC_GREEDY_H
 #define KC_GREEDY_H
 
-#include "solver/kc_dual.h"
+#include "solver/kc_state.h"
 
-/* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
- * max_iter applies; does not certify. */
-kc_status kc_greedy_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+/* Goes on from the state until there is an end: s->stop. */
+kc_status kc_greedy_run(kc_state *s);
 
 #endif

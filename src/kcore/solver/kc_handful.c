@@ -4,47 +4,32 @@
 #include <math.h>
 #include <string.h>
 
-/* They are solved to this share of the violation: beyond it, they would undo what others are going
- * to do. */
-#define INNER_SHARE 0.7
-#define INNER_TOL_SHARE 0.9
-#define INNER_STEPS_PER_MEMBER 100
-
-/* The fewest visits of rows are needed where about this share of moves turns back.  It is looked at
- * so often per point, since what a factor does shows when most have moved again. */
-#define TURNS_SHARE 0.42
-#define LOOKS_PER_POINT 4
-#define OVER_FIRST 1.2
-#define OVER_LEAST 1.0
-#define OVER_MOST 1.5
-#define OVER_GAIN 0.3
-
 enum { MOST = KC_SCOUT_MOST };
 
 /* The matrix, if rows of it are runs of the problem's points: through w, sums are others. */
 static void find_matrix(kc_handful *h)
 {
-    const kc_cols *cols = &h->dual->cols;
-    const char *gram = kc_store_matrix(h->store, &h->ld);
+    const kc_store *store = h->state->store;
+    const kc_cols *cols = &h->state->dual.cols;
+    const char *gram = kc_store_matrix(store, &h->ld);
 
-    if (gram == NULL || cols->n_spans == 2 || kc_store_is_linear(h->store))
+    if (gram == NULL || cols->n_spans == 2 || kc_store_is_linear(store))
         return;
-    h->gram = gram + cols->span[0].begin * (h->ld + 1) * kc_dtype_bytes(kc_store_dtype(h->store));
+    h->gram = gram + cols->span[0].begin * (h->ld + 1) * kc_dtype_bytes(kc_store_dtype(store));
 }
 
-kc_status kc_handful_create(kc_call *call, kc_store *store, const kc_dual *dual,
-                            const kc_solution *from, kc_handful *out)
+kc_status kc_handful_create(const kc_state *state, kc_handful *out)
 {
-    *out = (kc_handful){.store = store,
-                        .dual = dual,
-                        .beta = from->beta,
-                        .n_steps = from->n_iter,
-                        .objective = kc_dual_objective(dual, from->beta, from->grad),
-                        .over = OVER_FIRST,
-                        .sense = kc_call_take(call, dual->n_points, sizeof *out->sense)};
+    const size_t n = state->dual.n_points;
+
+    *out = (kc_handful){.state = state,
+                        .n_steps = state->n_steps,
+                        .objective = kc_dual_objective(&state->dual, state->beta, state->grad),
+                        .over = state->tuning->greedy.over_first,
+                        .sense = kc_call_take(state->call, n, sizeof *out->sense)};
     if (out->sense == NULL)
-        return kc_fail_nomem(call->err);
-    memset(out->sense, 0, dual->n_points * sizeof *out->sense);
+        return kc_fail_nomem(state->call->err);
+    memset(out->sense, 0, n * sizeof *out->sense);
     find_matrix(out);
     return KC_OK;
 }
@@ -59,14 +44,14 @@ static size_t member(const kc_handful *h, size_t k)
 /* Where the matrix has the value of a and b. */
 static const char *value_of(const kc_handful *h, size_t a, size_t b)
 {
-    return h->gram + (a * h->ld + b) * kc_dtype_bytes(kc_store_dtype(h->store));
+    return h->gram + (a * h->ld + b) * kc_dtype_bytes(kc_store_dtype(h->state->store));
 }
 
 /* Values among the members, and of those pending against them, out of the matrix: all are asked for
  * before the first is read. */
 static void pick_values(kc_handful *h, const kc_batch *pending)
 {
-    const size_t bytes = kc_dtype_bytes(kc_store_dtype(h->store));
+    const size_t bytes = kc_dtype_bytes(kc_store_dtype(h->state->store));
     const size_t n = h->n;
     char *out = (char *)h->values;
     char *cross = (char *)h->cross;
@@ -89,8 +74,9 @@ static void pick_values(kc_handful *h, const kc_batch *pending)
                    value_of(h, (size_t)pending->moves[k].at, member(h, b)), bytes);
 }
 
-static kc_status gather_values(kc_call *call, kc_handful *h, const kc_batch *pending)
+static kc_status gather_values(kc_handful *h, const kc_batch *pending)
 {
+    const kc_state *state = h->state;
     int32_t points[MOST];
     int32_t others[MOST];
 
@@ -99,37 +85,40 @@ static kc_status gather_values(kc_call *call, kc_handful *h, const kc_batch *pen
         return KC_OK;
     }
     for (size_t k = 0; k < h->n; k++)
-        points[k] = (int32_t)kc_cols_point(&h->dual->cols, member(h, k));
+        points[k] = (int32_t)kc_cols_point(&state->dual.cols, member(h, k));
     for (size_t k = 0; k < pending->n; k++)
-        others[k] = (int32_t)kc_cols_point(&h->dual->cols, (size_t)pending->moves[k].at);
-    KC_TRY(kc_store_gather(call, h->store, points, h->n, points, h->n, h->values, MOST));
+        others[k] = (int32_t)kc_cols_point(&state->dual.cols, (size_t)pending->moves[k].at);
+    KC_TRY(kc_store_gather(state->call, state->store, points, h->n, points, h->n, h->values, MOST));
     if (pending->n == 0)
         return KC_OK;
-    return kc_store_gather(call, h->store, others, pending->n, points, h->n, h->cross, MOST);
+    return kc_store_gather(state->call, state->store, others, pending->n, points, h->n, h->cross,
+                           MOST);
 }
 
 /* The gradient at a member, before what is pending: its value, less what was added to that. */
 static double member_grad(const kc_handful *h, size_t k)
 {
     const kc_violator *m = &h->members[k];
-    const size_t v = (size_t)(m->side / 2) * h->dual->n_points + (size_t)m->at;
-    const double beta = h->beta[v];
+    const kc_dual *dual = &h->state->dual;
+    const size_t v = (size_t)(m->side / 2) * dual->n_points + (size_t)m->at;
+    const double beta = h->state->beta[v];
 
-    return m->value - (m->side % 2 == 0 ? kc_rise(h->dual->epsilon, beta, h->dual->hi[v])
-                                        : kc_fall(h->dual->epsilon, beta, h->dual->lo[v]));
+    return m->value - (m->side % 2 == 0 ? kc_rise(dual->epsilon, beta, dual->hi[v])
+                                        : kc_fall(dual->epsilon, beta, dual->lo[v]));
 }
 
 static void load(kc_handful *h, const kc_batch *pending)
 {
-    const kc_dual *dual = h->dual;
-    const kc_dtype dtype = kc_store_dtype(h->store);
+    const kc_dual *dual = &h->state->dual;
+    const kc_dtype dtype = kc_store_dtype(h->state->store);
     const size_t bytes = kc_dtype_bytes(dtype);
 
-    h->pairs = (kc_pairs){.n = h->n,
+    h->pairs = (kc_pairs){.tuning = h->state->tuning,
+                          .n = h->n,
                           .n_groups = dual->n_groups,
                           .epsilon = dual->epsilon,
                           .over = h->over,
-                          .exact_below = KC_EXACT_TOLS * dual->tol,
+                          .exact_below = h->state->tuning->pairs.exact_tols * dual->tol,
                           .lanes = KC_F64,
                           .grad = h->grad,
                           .dtype = dtype,
@@ -148,12 +137,12 @@ static void load(kc_handful *h, const kc_batch *pending)
     for (size_t k = 0; k < h->n; k++) {
         h->grad[k] = member_grad(h, k);
         for (size_t i = 0; i < pending->n; i++)
-            h->grad[k] -= pending->moves[i].delta * kc_value_at(dtype, h->cross, i * MOST + k);
+            h->grad[k] -= pending->moves[i].delta * kc_number_at(h->cross, i * MOST + k, dtype);
         memcpy((char *)h->diag + k * bytes, (const char *)h->values + k * (MOST + 1) * bytes,
                bytes);
         for (int32_t g = 0; g < dual->n_groups; g++) {
             size_t v = (size_t)g * dual->n_points + member(h, k);
-            h->inner_beta[g][k] = h->beta[v];
+            h->inner_beta[g][k] = h->state->beta[v];
             h->lo[g][k] = dual->lo[v];
             h->hi[g][k] = dual->hi[v];
         }
@@ -163,15 +152,17 @@ static void load(kc_handful *h, const kc_batch *pending)
 
 /* ---- What comes of it ---------------------------------------------------------------------- */
 
-/* Who of the members has moved, and how. */
+/* The members that have moved, and how. */
 static void list_moves(const kc_handful *h, kc_batch *out)
 {
+    const kc_dual *dual = &h->state->dual;
+
     for (size_t k = 0; k < h->n; k++) {
         const size_t p = member(h, k);
         bool has_moved = false;
         kc_move m = {.at = (int32_t)p, .row = h->gram != NULL ? value_of(h, p, 0) : NULL};
-        for (int32_t g = 0; g < h->dual->n_groups; g++) {
-            double before = h->beta[(size_t)g * h->dual->n_points + p];
+        for (int32_t g = 0; g < dual->n_groups; g++) {
+            double before = h->state->beta[(size_t)g * dual->n_points + p];
             has_moved |= h->inner_beta[g][k] != before;
             m.delta += h->inner_beta[g][k] - before;
             m.up[g] = h->up[g][k];
@@ -183,8 +174,11 @@ static void list_moves(const kc_handful *h, kc_batch *out)
     }
 }
 
+/* The fewest visits of rows are needed where a certain share of moves turns back. */
 static void tune(kc_handful *h, const kc_batch *b)
 {
+    const kc_greedy_tuning *tuning = &h->state->tuning->greedy;
+
     for (size_t k = 0; k < b->n; k++) {
         int8_t *sense = &h->sense[b->moves[k].at];
         const int8_t now = (int8_t)(b->moves[k].delta > 0 ? 1 : -1);
@@ -192,19 +186,19 @@ static void tune(kc_handful *h, const kc_batch *b)
         h->n_turned += *sense == -now;
         *sense = now;
     }
-    if (h->n_again * LOOKS_PER_POINT <= (int64_t)h->dual->n_points)
+    if (h->n_again * tuning->looks_per_point <= (int64_t)h->state->dual.n_points)
         return;
     const double share = (double)h->n_turned / (double)h->n_again;
-    h->over += OVER_GAIN * (TURNS_SHARE - share);
-    h->over = kc_lower(kc_higher(h->over, OVER_LEAST), OVER_MOST);
+    h->over += tuning->over_gain * (tuning->turns_share - share);
+    h->over = kc_lower(kc_higher(h->over, tuning->over_min), tuning->over_max);
     h->n_again = h->n_turned = 0;
 }
 
-kc_status kc_handful_solve(kc_call *call, kc_handful *h, const kc_batch *pending, int64_t max_iter,
-                           kc_batch *out)
+kc_status kc_handful_solve(kc_handful *h, const kc_batch *pending, int64_t last_step, kc_batch *out)
 {
-    const int64_t left = max_iter - h->n_steps;
-    const int64_t limit = INNER_STEPS_PER_MEMBER * (int64_t)h->n;
+    const kc_greedy_tuning *tuning = &h->state->tuning->greedy;
+    const int64_t left = last_step - h->n_steps;
+    const int64_t limit = tuning->inner_steps_per_member * (int64_t)h->n;
     int32_t g;
     kc_stop stop;
 
@@ -212,11 +206,11 @@ kc_status kc_handful_solve(kc_call *call, kc_handful *h, const kc_batch *pending
     out->n_steps = h->n_steps;
     if (h->n < 2)
         return KC_OK;
-    KC_TRY(gather_values(call, h, pending));
+    KC_TRY(gather_values(h, pending));
     load(h, pending);
-    const double tol =
-        fmax(INNER_TOL_SHARE * h->dual->tol, INNER_SHARE * kc_pairs_violation(&h->pairs, &g));
-    KC_TRY(kc_pairs_run(call, &h->pairs, tol, left < limit ? left : limit, &stop));
+    const double tol = fmax(tuning->inner_tol_share * h->state->dual.tol,
+                            tuning->inner_share * kc_pairs_violation(&h->pairs, &g));
+    KC_TRY(kc_pairs_run(h->state->call, &h->pairs, tol, left < limit ? left : limit, &stop));
     out->n_steps = h->n_steps = h->pairs.n_steps;
     h->objective = h->pairs.objective;
     list_moves(h, out);

@@ -9,6 +9,7 @@
 
 #include "solver/kc_pairs.h"
 #include "solver/kc_scout.h"
+#include "solver/kc_state.h"
 
 /* Moves whose rows are to be added to the gradient, or are being so, and where the variables of
  * each will then be. */
@@ -20,10 +21,8 @@ typedef struct kc_batch {
 } kc_batch;
 
 typedef struct kc_handful {
-    kc_store *store;
-    const kc_dual *dual;
-    const double *beta; /* of the problem */
-    const char *gram;   /* rows of the problem's points; NULL where the store has no such matrix */
+    const kc_state *state;
+    const char *gram; /* rows of the problem's points; NULL where the store has no such matrix */
     size_t ld;
     int64_t n_steps;  /* so far, and those of before */
     double objective; /* after the last of them */
@@ -46,14 +45,13 @@ typedef struct kc_handful {
     int64_t n_turned, n_again; /* moves since the last look at them */
 } kc_handful;
 
-/* For the solution `from` of a problem, whose beta stays where it is.  Memory of the call. */
-kc_status kc_handful_create(kc_call *call, kc_store *store, const kc_dual *dual,
-                            const kc_solution *from, kc_handful *out);
+/* For a problem as it stands.  Memory of the call. */
+kc_status kc_handful_create(const kc_state *state, kc_handful *out);
 
-/* Steps until a share of the members' violation is left, or n_steps are max_iter: who has moved.
+/* Steps until a share of the members' violation is left, or n_steps are last_step: who has moved.
  * Values of members are of the gradient before the moves of `pending`, beta is that as well; none
  * of them is pending. */
-kc_status kc_handful_solve(kc_call *call, kc_handful *handful, const kc_batch *pending,
-                           int64_t max_iter, kc_batch *out);
+kc_status kc_handful_solve(kc_handful *handful, const kc_batch *pending, int64_t last_step,
+                           kc_batch *out);
 
 #endif

@@ -4,27 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Variables that are solved for. */
-#define LEAST_FREE ((size_t)8)
-#define MOST_FREE ((size_t)1024)
-
-/* What rows of n entries cost, in pair steps: m^2 (m FACTOR_COST + VALUE_COST) / n for m variables,
- * as measured; and how many times that pair steps cost before one is tried. */
-#define FACTOR_COST 0.03
-#define VALUE_COST 2.0
-#define PATIENCE 10.0
-#define LEAST_STEPS_PER_FREE 4.0
-#define LEAST_STEPS 256.0 /* before anyone is counted */
-
-/* Added to the diagonal, in shares of its mean: what rounding may have taken from it. */
-#define RIDGE_F32 2e-6
-#define RIDGE_F64 1e-11
-
-/* Where more than this share is stopped at walls, who is free has yet to be found, by pair steps;
- * else they are stopped in so many rounds, or not at all. */
-#define STOPPED_SHARE 0.1
-#define MOST_ROUNDS 8
-
 /* Rows by which the others are reduced at a time. */
 #define PANEL 8
 
@@ -59,12 +38,12 @@ typedef struct newton {
 /* 1 if the variable is free or wants to rise, -1 if it wants to fall, else 0. */
 static int direction(const kc_pairs *pairs, int32_t g, size_t p, double mu, double slack)
 {
-    const double grad = kc_value_at(pairs->lanes, pairs->grad, p);
+    const double grad = kc_number_at(pairs->grad, p, pairs->lanes);
 
     if (kc_is_free(pairs->epsilon, pairs->beta[g][p], pairs->lo[g][p], pairs->hi[g][p]) ||
-        grad + kc_value_at(pairs->lanes, pairs->up[g], p) > mu + slack)
+        grad + kc_number_at(pairs->up[g], p, pairs->lanes) > mu + slack)
         return 1;
-    return grad + kc_value_at(pairs->lanes, pairs->low[g], p) < mu - slack ? -1 : 0;
+    return grad + kc_number_at(pairs->low[g], p, pairs->lanes) < mu - slack ? -1 : 0;
 }
 
 static size_t count_free(const kc_pairs *pairs, double tol)
@@ -106,7 +85,7 @@ static void list_variables(newton *w, double tol)
     const kc_pairs *pairs = w->pairs;
 
     for (size_t p = 0; p < pairs->n; p++)
-        w->grad[p] = kc_value_at(pairs->lanes, pairs->grad, p);
+        w->grad[p] = kc_number_at(pairs->grad, p, pairs->lanes);
     for (int32_t g = 0; g < pairs->n_groups; g++) {
         size_t n_free;
         const double mu = kc_pairs_mu(pairs, g, &n_free);
@@ -128,7 +107,8 @@ static const variable *free_one(const newton *w, size_t i)
 static void load_matrix(newton *w)
 {
     const kc_pairs *pairs = w->pairs;
-    const double ridge = pairs->dtype == KC_F64 ? RIDGE_F64 : RIDGE_F32;
+    const kc_newton_tuning *tuning = &pairs->tuning->newton;
+    const double ridge = pairs->dtype == KC_F64 ? tuning->ridge_f64 : tuning->ridge_f32;
     double trace = 0;
 
     w->n_free = 0;
@@ -139,7 +119,7 @@ static void load_matrix(newton *w)
         const size_t row = (size_t)free_one(w, i)->at * pairs->ld;
         double *to = w->matrix + i * w->ld;
         for (size_t j = i; j < w->n_free; j++)
-            to[j] = kc_value_at(pairs->dtype, pairs->gram, row + (size_t)free_one(w, j)->at);
+            to[j] = kc_number_at(pairs->gram, row + (size_t)free_one(w, j)->at, pairs->dtype);
         trace += to[i];
     }
     for (size_t i = 0; i < w->n_free; i++)
@@ -315,12 +295,14 @@ static bool settle_sums(newton *w)
 /* Solves until nobody is stopped; false where it is given up. */
 static kc_status find_step(newton *w, int *n_rounds, bool *is_found)
 {
+    const kc_newton_tuning *tuning = &w->pairs->tuning->newton;
+
     *is_found = false;
-    for (*n_rounds = 0; *n_rounds < MOST_ROUNDS;) {
+    for (*n_rounds = 0; *n_rounds < tuning->rounds_max;) {
         double off[2];
         bool is_positive;
         load_matrix(w);
-        if (w->n_free < LEAST_FREE)
+        if (w->n_free < tuning->free_min)
             return KC_OK;
         ++*n_rounds;
         KC_TRY(factorise(w, &is_positive));
@@ -333,7 +315,7 @@ static kc_status find_step(newton *w, int *n_rounds, bool *is_found)
             *is_found = settle_sums(w);
             return KC_OK;
         }
-        if ((double)n_stopped > STOPPED_SHARE * (double)w->n_free)
+        if ((double)n_stopped > tuning->stopped_share * (double)w->n_free)
             return KC_OK;
     }
     return KC_OK;
@@ -347,7 +329,7 @@ static double find_gain(const newton *w)
 
     for (size_t k = 0; k < w->n_vars; k++) {
         const variable *v = &w->vars[k];
-        const double before = kc_value_at(pairs->lanes, pairs->grad, (size_t)v->at);
+        const double before = kc_number_at(pairs->grad, (size_t)v->at, pairs->lanes);
         gain += 0.5 * (v->beta - v->start) * (before + w->grad[v->at]) -
                 pairs->epsilon * (fabs(v->beta) - fabs(v->start));
     }
@@ -407,14 +389,16 @@ static kc_status try_step(kc_call *call, kc_pairs *pairs, size_t n, double tol, 
 /* In pair steps. */
 static double find_cost(const kc_pairs *pairs, size_t n_free)
 {
+    const kc_newton_tuning *tuning = &pairs->tuning->newton;
     const double m = (double)n_free;
 
-    return m * m * (m * FACTOR_COST + VALUE_COST) / (double)pairs->n;
+    return m * m * (m * tuning->factor_cost + tuning->value_cost) / (double)pairs->n;
 }
 
 static double find_wait(const kc_pairs *pairs, size_t n_free, double patience)
 {
-    return fmax(patience * find_cost(pairs, n_free), LEAST_STEPS_PER_FREE * (double)n_free);
+    return fmax(patience * find_cost(pairs, n_free),
+                pairs->tuning->newton.steps_per_free_min * (double)n_free);
 }
 
 /* Pair steps until they have cost what a Newton step is to wait for, or there is an end to them;
@@ -423,7 +407,7 @@ static kc_status run_pairs(kc_call *call, kc_pairs *pairs, double tol, int64_t l
                            double patience, kc_stop *stop, size_t *n_free)
 {
     const int64_t first = pairs->n_steps;
-    double wait = LEAST_STEPS;
+    double wait = pairs->tuning->newton.steps_min;
 
     for (;;) {
         const int64_t left = last - pairs->n_steps;
@@ -435,7 +419,7 @@ static kc_status run_pairs(kc_call *call, kc_pairs *pairs, double tol, int64_t l
             return KC_OK;
         *n_free = count_free(pairs, tol);
         wait = find_wait(pairs, *n_free, patience);
-        if (*n_free > MOST_FREE)
+        if (*n_free > pairs->tuning->newton.free_max)
             wait = fmax(wait, 2 * (double)(pairs->n_steps - first));
         else if (wait <= (double)(pairs->n_steps - first))
             return KC_OK;
@@ -447,7 +431,8 @@ kc_status kc_newton_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_
 {
     const int64_t last =
         max_steps < INT64_MAX - pairs->n_steps ? pairs->n_steps + max_steps : INT64_MAX;
-    double patience = PATIENCE;
+    const double least = pairs->tuning->newton.patience;
+    double patience = least;
 
     for (;;) {
         const int64_t first = pairs->n_steps;
@@ -465,6 +450,6 @@ kc_status kc_newton_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_
         KC_TRY(status);
         const double cost = n_rounds * find_cost(pairs, n_free);
         const bool is_worth_it = middle - pairs->objective > cost * gain_per_step;
-        patience = is_worth_it ? fmax(0.5 * patience, PATIENCE) : 2 * patience;
+        patience = is_worth_it ? fmax(0.5 * patience, least) : 2 * patience;
     }
 }

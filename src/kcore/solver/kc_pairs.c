@@ -7,25 +7,6 @@
 #include <float.h>
 #include <string.h>
 
-/* Between two polls, loops run over about this many entries: one or two milliseconds. */
-#define POLL_ENTRIES ((size_t)1 << 21)
-
-/* ... or over fewer, where there is a time limit: so many steps may have brought so many support
- * vectors, whose rows the last gradient takes. */
-#define RESERVE_STEPS 64
-
-/* A step goes beyond the minimum of its line, as far as bounds and kinks let it, as in successive
- * over-relaxation: the more the two rows have in common, the more steps would undo each other.  It
- * is longer by OVER_PER_SHARE K_ij / mean(K_ii, K_jj) of the most.  Below twice the length to the
- * minimum every step gains. */
-#define OVER_MOST 0.5
-#define OVER_PER_SHARE 3.0
-
-/* Lanes of floats: tol is at least so many units in the last place of the largest gradient, since
- * every step may be off by half of one; and squares of violations stay within float. */
-#define SINGLE_ULPS 64.0
-#define SINGLE_MOST 1e6
-
 static void write_at(kc_dtype dtype, void *array, size_t p, double value)
 {
     if (dtype == KC_F64)
@@ -36,14 +17,14 @@ static void write_at(kc_dtype dtype, void *array, size_t p, double value)
 
 static double diag_at(const kc_pairs *pairs, size_t p)
 {
-    return kc_value_at(pairs->dtype, pairs->diag, p);
+    return kc_number_at(pairs->diag, p, pairs->dtype);
 }
 
 /* The low-value at p, rounded as the loops round it. */
 static double low_at(const kc_pairs *pairs, int32_t g, size_t p)
 {
     double low =
-        kc_value_at(pairs->lanes, pairs->grad, p) + kc_value_at(pairs->lanes, pairs->low[g], p);
+        kc_number_at(pairs->grad, p, pairs->lanes) + kc_number_at(pairs->low[g], p, pairs->lanes);
 
     return pairs->lanes == KC_F64 ? low : (double)(float)low;
 }
@@ -86,7 +67,8 @@ static void scan_group(kc_pairs *pairs, int32_t g)
     pairs->peak[g].at += begin;
 }
 
-bool kc_pairs_suit_single(kc_dtype dtype, const double *grad, size_t n, double tol)
+bool kc_pairs_suit_floats(const kc_pairs_tuning *tuning, kc_dtype dtype, const double *grad,
+                          size_t n, double tol)
 {
     double largest = 0;
 
@@ -94,7 +76,8 @@ bool kc_pairs_suit_single(kc_dtype dtype, const double *grad, size_t n, double t
         return false;
     for (size_t p = 0; p < n; p++)
         largest = kc_higher(fabs(grad[p]), largest);
-    return largest <= SINGLE_MOST && tol >= SINGLE_ULPS * (double)FLT_EPSILON * largest;
+    return largest <= tuning->float_largest &&
+           tol >= tuning->float_ulps * (double)FLT_EPSILON * largest;
 }
 
 static void load_gradient(kc_pairs *pairs, const double *grad)
@@ -152,8 +135,8 @@ double kc_pairs_mu(const kc_pairs *pairs, int32_t g, size_t *n_free)
     *n_free = 0;
     for (size_t p = 0; p < pairs->n; p++)
         if (kc_is_free(pairs->epsilon, pairs->beta[g][p], pairs->lo[g][p], pairs->hi[g][p])) {
-            total += kc_value_at(pairs->lanes, pairs->grad, p) +
-                     kc_value_at(pairs->lanes, pairs->up[g], p);
+            total += kc_number_at(pairs->grad, p, pairs->lanes) +
+                     kc_number_at(pairs->up[g], p, pairs->lanes);
             ++*n_free;
         }
     return *n_free > 0 ? total / (double)*n_free
@@ -167,7 +150,10 @@ typedef struct step {
     double gain;
 } step;
 
-/* What the step to the minimum is multiplied by; 2 K_ij is what is missing from K_ii + K_jj. */
+/* What the step to the minimum is multiplied by: it goes beyond it, as far as bounds and kinks let
+ * it, as in successive over-relaxation (Mangasarian and Musicant 1999), the more the two rows have
+ * in common, since steps would undo each other else.  2 K_ij is what is missing from K_ii + K_jj;
+ * below twice the length to the minimum every step gains. */
 static double relaxation(const kc_pairs *pairs, size_t i, size_t j, double curvature,
                          double violation)
 {
@@ -177,7 +163,9 @@ static double relaxation(const kc_pairs *pairs, size_t i, size_t j, double curva
         return 1;
     if (pairs->over > 0)
         return pairs->over;
-    return 1 + OVER_MOST * kc_lower(kc_higher(OVER_PER_SHARE * share, 0), 1); /* NaN: 1 */
+    const kc_pairs_tuning *tuning = &pairs->tuning->pairs;
+    return 1 + tuning->over_max *
+                   kc_lower(kc_higher(tuning->over_per_share * share, 0), 1); /* NaN: 1 */
 }
 
 /* Along the line: a parabola between breakpoints, which are kinks (the slope changes by 2 epsilon)
@@ -292,7 +280,7 @@ static kc_status try_step(kc_pairs *pairs, int32_t g, size_t *pair, const void *
         double low_j = low_at(pairs, g, j);
         KC_TRY(fetch_rows(pairs, pair, 2, rows));
         double curvature =
-            diag_at(pairs, i) + diag_at(pairs, j) - 2 * kc_value_at(pairs->dtype, rows[0], j);
+            diag_at(pairs, i) + diag_at(pairs, j) - 2 * kc_number_at(rows[0], j, pairs->dtype);
         step s = search_line(pairs, g, i, j, pairs->peak[g].max_up - low_j, curvature);
         *moved = s.beta_i != pairs->beta[g][i] || s.beta_j != pairs->beta[g][j];
         if (*moved) {
@@ -340,11 +328,12 @@ static void tell(kc_call *call, const kc_pairs *pairs, double violation)
 
 static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, kc_stop *stop)
 {
+    const kc_pairs_tuning *tuning = &pairs->tuning->pairs;
     const bool has_reserve = pairs->reserve != NULL && kc_call_is_limited(call);
-    int64_t poll_every = (int64_t)(POLL_ENTRIES / pairs->n) + 1;
+    int64_t poll_every = (int64_t)(tuning->poll_entries / pairs->n) + 1;
 
-    if (has_reserve && poll_every > RESERVE_STEPS)
-        poll_every = RESERVE_STEPS;
+    if (has_reserve && poll_every > tuning->reserve_steps)
+        poll_every = tuning->reserve_steps;
     /* A run may be shorter than that: then the next one goes on counting. */
     if (pairs->next_poll <= pairs->n_steps)
         pairs->next_poll = pairs->n_steps + poll_every;

@@ -1,9 +1,10 @@
-/* Pair steps: the engine of both dual solvers (over all points in solver/kc_smo.c, inside a working
- * set in solver/kc_block.c).
+/* Pair steps: the engine of all methods (over all points in solver/kc_smo.c, inside a working set
+ * in solver/kc_block_inner.c, among the worst few in solver/kc_handful.c).
  *
  * Holds a feasible point of the problem of solver/kc_dual.h with its gradient, and improves it two
  * variables of a group at a time: the first is the most violating one that can rise, the second
- * gains most by the second-order rule.  Every step lowers the objective and keeps boxes and sums.
+ * gains most by the second-order rule (Fan, Chen and Lin 2005, WSS 2).  Every step lowers the
+ * objective and keeps boxes and sums.
  * Takes no memory; asks the caller between steps. */
 #ifndef KC_PAIRS_H
 #define KC_PAIRS_H
@@ -13,21 +14,20 @@
 #include "base/kc_call.h"
 #include "simd/kc_smo_ops.h"
 #include "solver/kc_dual.h"
-
-/* The last steps are exact, from so many times the tolerance on: they end nearer the solution. */
-#define KC_EXACT_TOLS 2.0
+#include "solver/kc_tuning.h"
 
 /* The rows of n_rows positions, valid until the next call; n_rows is 1 or 2. */
 typedef kc_status kc_fetch_fn(void *data, const size_t *positions, size_t n_rows, const void **out);
 
 /* Arrays marked + have room for padding (simd/kc_smo_ops.h), which kc_pairs_start fills. */
 typedef struct kc_pairs {
+    const kc_tuning *tuning;
     size_t n; /* positions */
     int32_t n_groups;
     double epsilon;
     double over;        /* what steps to the minimum are multiplied by; 0: by what rows share */
     double exact_below; /* violations below this are answered by exact steps */
-    kc_dtype lanes;     /* of grad, up and low; KC_F32 only where kc_pairs_suit_single */
+    kc_dtype lanes;     /* of grad, up and low; KC_F32 only where kc_pairs_suit_floats */
     void *grad;         /* + */
     double *beta[2];
     const double *lo[2], *hi[2];
@@ -54,7 +54,8 @@ typedef struct kc_pairs {
 
 /* Whether steps down to a violation of tol may be taken with a gradient of floats: it is then to be
  * computed anew from what they find.  Of n entries in `grad`, rows of type `dtype`. */
-bool kc_pairs_suit_single(kc_dtype dtype, const double *grad, size_t n, double tol);
+bool kc_pairs_suit_floats(const kc_pairs_tuning *tuning, kc_dtype dtype, const double *grad,
+                          size_t n, double tol);
 
 /* Takes the gradient from `grad`, fills padding, up and low from beta, and finds where the groups
  * are. */
@@ -72,49 +73,10 @@ double kc_pairs_mu(const kc_pairs *pairs, int32_t g, size_t *n_free);
 kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps,
                        kc_stop *stop);
 
-/* Entry p of an array of lanes or of a row. */
-KC_INLINE double kc_value_at(kc_dtype dtype, const void *array, size_t p)
-{
-    return dtype == KC_F64 ? ((const double *)array)[p] : (double)((const float *)array)[p];
-}
-
 /* b_p: the sum of the variables at a position. */
 KC_INLINE double kc_pairs_coefficient(const kc_pairs *pairs, size_t p)
 {
     return pairs->n_groups == 2 ? pairs->beta[0][p] + pairs->beta[1][p] : pairs->beta[0][p];
-}
-
-/* What is added to the gradient for a variable that is to rise (fall): simd/kc_smo_ops.h. */
-KC_INLINE double kc_rise(double epsilon, double beta, double hi)
-{
-    if (!(beta < hi))
-        return -HUGE_VAL;
-    return beta >= 0 ? -epsilon : epsilon;
-}
-
-KC_INLINE double kc_fall(double epsilon, double beta, double lo)
-{
-    if (!(beta > lo))
-        return HUGE_VAL;
-    return beta > 0 ? -epsilon : epsilon;
-}
-
-/* Inside its box and at no kink: its value must be mu at the solution. */
-KC_INLINE bool kc_is_free(double epsilon, double beta, double lo, double hi)
-{
-    return beta > lo && beta < hi && (epsilon == 0 || beta != 0);
-}
-
-/* The stop that a status of a stopped call stands for; false for every other status. */
-KC_INLINE bool kc_stop_of(kc_status status, kc_stop *stop)
-{
-    if (status == KC_ERR_TIME)
-        *stop = KC_STOP_TIME;
-    else if (status == KC_ERR_CANCELLED)
-        *stop = KC_STOP_CALLER;
-    else
-        return false;
-    return true;
 }
 
 #endif

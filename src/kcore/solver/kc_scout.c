@@ -3,13 +3,6 @@
 
 #include <math.h>
 
-/* Points of a part at the least: below, a round of the crew takes as long as it saves; and how many
- * others go over while the caller thinks of the next one, but no more than 2 / THINK_SHARE of all,
- * or than they have between them. */
-#define PART_POINTS ((size_t)2048)
-#define THINK_POINTS ((size_t)4000)
-#define THINK_SHARE 5
-
 static_assert(KC_SCOUT_MOST == KC_SCOUT_SIDES * KC_SCOUT_TAKEN, "room for all that are taken");
 
 /* What the crew is told of a pass: who has moved, and where to put the worst. */
@@ -23,29 +16,14 @@ typedef union order {
 } order;
 static_assert(sizeof(order) == KC_CREW_BYTES, "an order has room for it");
 
-kc_status kc_scout_create(kc_call *call, size_t n, int32_t n_groups, kc_dtype rows, kc_scout *out)
+void kc_scout_open(kc_state *state, kc_dtype rows, kc_scout *out)
 {
-    const size_t n_padded = kc_round_up(n, KC_SMO_PAD);
-    const size_t n_sides = 2 * (size_t)n_groups;
-    double *arrays = kc_call_take(call, n_padded * (1 + n_sides), sizeof *arrays);
-
-    *out = (kc_scout){.n = n,
-                      .n_groups = n_groups,
+    *out = (kc_scout){.state = state,
+                      .n = state->dual.n_points,
+                      .n_groups = state->dual.n_groups,
                       .value_bytes = kc_dtype_bytes(rows),
                       .sweep = kc_smo_sweep(rows),
-                      .survey = kc_smo_ops_chosen()->survey,
-                      .grad = arrays};
-    if (arrays == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t p = n; p < n_padded; p++)
-        out->grad[p] = 0;
-    for (size_t side = 0; side < n_sides; side++) {
-        double *values = arrays + (1 + side) * n_padded;
-        (side % 2 == 0 ? out->up : out->low)[side / 2] = values;
-        for (size_t p = n; p < n_padded; p++)
-            values[p] = side % 2 == 0 ? -HUGE_VAL : HUGE_VAL;
-    }
-    return KC_OK;
+                      .survey = kc_smo_ops_chosen()->survey};
 }
 
 /* ---- A pass, part by part ------------------------------------------------------------------ */
@@ -69,8 +47,8 @@ static void note_moves(const kc_scout *s, const order *o, range r)
         const kc_move *m = &o->moves[k];
         const size_t p = (size_t)m->at;
         for (int32_t g = 0; g < s->n_groups && p >= r.begin && p < r.end; g++) {
-            s->up[g][p] = m->up[g];
-            s->low[g][p] = m->low[g];
+            s->state->up[g][p] = m->up[g];
+            s->state->low[g][p] = m->low[g];
         }
     }
 }
@@ -85,9 +63,9 @@ static void sweep_range(const kc_scout *s, const order *o, range r)
         rows[k] = (const char *)o->moves[k].row + r.begin * s->value_bytes;
         delta[k] = o->moves[k].delta;
     }
+    double *grad = s->state->grad + r.begin;
     if (o->n_moves > 0)
-        s->sweep(s->grad + r.begin, s->grad + r.begin, rows, delta, o->n_moves,
-                 kc_min(r.end, s->n) - r.begin);
+        s->sweep(grad, grad, rows, delta, o->n_moves, kc_min(r.end, s->n) - r.begin);
 }
 
 static void run_part(void *data, const void *words, int32_t part)
@@ -99,17 +77,20 @@ static void run_part(void *data, const void *words, int32_t part)
     note_moves(s, o, r);
     sweep_range(s, o, r);
     for (int32_t g = 0; g < s->n_groups; g++)
-        s->survey(s->grad, s->up[g], s->low[g], r.begin, r.end, &s->part_found[o->turn][part][g]);
+        s->survey(s->state->grad, s->state->up[g], s->state->low[g], r.begin, r.end,
+                  &s->part_found[o->turn][part][g]);
 }
 
-void kc_scout_hire(kc_scout *s, kc_call *call, bool is_alone)
+void kc_scout_hire(kc_scout *s, bool is_alone)
 {
-    const size_t most = is_alone ? 1 : kc_min(s->n / PART_POINTS, KC_CREW_MOST);
+    const kc_greedy_tuning *tuning = &s->state->tuning->greedy;
+    const size_t most = is_alone ? 1 : kc_min(s->n / tuning->part_points, KC_CREW_MOST);
 
-    kc_crew_hire(&s->crew, call, (int32_t)kc_max(most, 1), run_part, s);
+    kc_crew_hire(&s->crew, s->state->call, (int32_t)kc_max(most, 1), run_part, s);
     const size_t n_parts = (size_t)s->crew.n_parts;
     const size_t others = kc_max(n_parts - 1, 1);
-    const size_t thinking = kc_min(kc_min(THINK_POINTS, s->n * 2 / THINK_SHARE), s->n / others);
+    const size_t thinking =
+        kc_min(kc_min(tuning->think_points, s->n * 2 / tuning->think_divisor), s->n / others);
     s->part_points = n_parts > 1 ? (s->n + thinking) / n_parts / KC_SMO_PAD * KC_SMO_PAD : 0;
     s->lead_points = kc_round_up(s->n, KC_SMO_PAD) - (n_parts - 1) * s->part_points;
     s->n_begun = s->n_ended = 0;

@@ -10,7 +10,7 @@
 
 #include "base/kc_crew.h"
 #include "simd/kc_smo_ops.h"
-#include "solver/kc_dual.h"
+#include "solver/kc_state.h"
 
 /* Of a side, so many are taken at the most; sides are those of two groups: who is to rise and who
  * to fall, in turn. */
@@ -31,13 +31,13 @@ typedef struct kc_violator {
     int32_t side;
 } kc_violator;
 
-/* Arrays as in simd/kc_smo_ops.h.  The caller fills grad, up and low, and may exchange grad for
- * another array, while no pass is under way. */
+/* Reads and writes grad, up and low of a state, which the caller may change, and exchange, while no
+ * pass is under way. */
 typedef struct kc_scout {
+    kc_state *state;
     size_t n;
     int32_t n_groups;
-    double *grad, *up[2], *low[2]; /* padded */
-    size_t value_bytes;            /* of the rows */
+    size_t value_bytes; /* of the rows */
     kc_sweep_fn *sweep;
     kc_survey_fn *survey;
     size_t lead_points, part_points; /* of the crew's parts: the first, each other one */
@@ -49,12 +49,11 @@ typedef struct kc_scout {
     kc_crew crew;
 } kc_scout;
 
-/* Memory of the call; fills the padding. */
-kc_status kc_scout_create(kc_call *call, size_t n, int32_t n_groups, kc_dtype rows, kc_scout *out);
+void kc_scout_open(kc_state *state, kc_dtype rows, kc_scout *out);
 
-/* To be called before passes, and kc_crew_dismiss(&scout->crew) after them.  is_alone: no others.
- */
-void kc_scout_hire(kc_scout *scout, kc_call *call, bool is_alone);
+/* To be called before passes, and kc_crew_dismiss(&scout->crew) after them.  is_alone: on
+ * the caller's thread. */
+void kc_scout_hire(kc_scout *scout, bool is_alone);
 
 /* A pass for n moves, which are read until it is ended: the gradient, up and low, and the worst.
  * One more may be begun while one is under way. */

@@ -1,4 +1,5 @@
-/* Pair steps over all points of a problem: the solver for small problems.
+/* Pair steps over all points of a problem (sequential minimal optimisation): the method for small
+ * problems, and for those whose free variables have no room in working sets.
  *
  * The whole matrix lies in the call's arena where the store's budget has room for it (or is the
  * given one); otherwise rows come through the store's cache, two at a time.  Both give the same
@@ -6,12 +7,11 @@
 #ifndef KC_SMO_H
 #define KC_SMO_H
 
-#include "solver/kc_dual.h"
+#include "solver/kc_state.h"
 
-/* As kc_dual_solve, but goes on from `out`: a feasible beta, its gradient, and the counts, to which
- * max_iter applies; does not certify.  Breaks off, with what it has, where few enough points are
- * left to do (solver/kc_idle.h); is_narrow NULL: never. */
-kc_status kc_smo_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
-                       bool *is_narrow);
+/* Goes on from the state until there is an end: s->stop, which is KC_STOP_MAX_ITER once n_steps is
+ * last_step.  is_narrow not NULL: breaks off, and sets it, where few enough points are left to do
+ * (solver/kc_active_set.h). */
+kc_status kc_smo_run(kc_state *s, int64_t last_step, bool *is_narrow);
 
 #endif

@@ -1,100 +1,100 @@
-/* Solves the one problem by the method that suits its size.
- *
- * The choice depends on the number of points, on what a value costs, and on how the first blocks
- * turn out, so that results do not depend on the cache or on the machine. */
+/* Solves the one problem: from a start, by one method after the other, to a certificate. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "solver/kc_block.h"
-#include "solver/kc_dual.h"
+#include "solver/kc_choose.h"
 #include "solver/kc_greedy.h"
-#include "solver/kc_pairs.h"
 #include "solver/kc_shrink.h"
 #include "solver/kc_smo.h"
-#include "solver/kc_watch.h"
-
-/* Steps over all points cost less than blocks up to so many points: more where values are
- * expensive, since the whole matrix is computed by halves and each value once. */
-#define PAIRS_POINTS ((size_t)500)
-#define PAIRS_POINTS_PER_WORK ((size_t)40)
-#define MOST_PAIRS_POINTS ((size_t)3000)
-#define PAIRS_POINTS_GIVEN ((size_t)2000)
-#define PAIRS_POINTS_PART ((size_t)1000) /* a pair of classes: its values serve other pairs too */
-
-/* A gradient may be off by this share of tol before it is computed anew. */
-#define DRIFT_TOL_SHARE 1e-3
-
-/* ... after which there may be more to do, but not for ever. */
-#define MOST_TURNS 4
-
-/* Times are foretold from others, which may have been better off. */
-#define RESERVE_SHARE 1.25
-
-/* Seconds beyond a time limit that the last gradient may take. */
-#define LATE_SECONDS 0.02
 
 int64_t kc_dual_max_iter(const kc_dual *dual)
 {
-    int64_t per_point = 100 * (int64_t)dual->n_points;
+    const kc_finish_tuning *tuning = &kc_tuning_default.finish;
+    const int64_t by_points = tuning->max_iter_per_point * (int64_t)dual->n_points;
 
     if (dual->max_iter > 0)
         return dual->max_iter;
-    return per_point > 10000000 ? per_point : 10000000;
+    return by_points > tuning->max_iter_min ? by_points : tuning->max_iter_min;
 }
 
-bool kc_dual_suits_matrix(size_t n_points)
+/* ---- Methods ------------------------------------------------------------------------------- */
+
+static size_t count_free(const kc_state *s)
 {
-    return n_points <= PAIRS_POINTS_PART;
+    size_t n_free = 0;
+
+    for (int32_t g = 0; g < s->dual.n_groups; g++)
+        for (size_t p = 0; p < s->dual.n_points; p++)
+            n_free += s->up[g][p] == s->low[g][p];
+    return n_free;
 }
 
-static bool suits_pairs(const kc_dual *dual, const kc_store *store)
+static bool is_shrunk(const kc_state *s, const kc_choice *how)
 {
-    size_t most = PAIRS_POINTS + PAIRS_POINTS_PER_WORK * kc_store_work(store);
-
-    if (dual->method == KC_METHOD_BLOCK)
-        return false;
-    if (kc_store_is_given(store))
-        return dual->n_points <= PAIRS_POINTS_GIVEN;
-    if (dual->n_points < kc_store_points(store))
-        return kc_dual_suits_matrix(dual->n_points);
-    return dual->n_points <= kc_min(most, MOST_PAIRS_POINTS);
+    return how->method == KC_METHOD_PAIRS && how->may_shrink && s->dual.is_shrinking &&
+           kc_shrink_suits(s);
 }
 
-static kc_status solve_by_pairs(kc_call *call, kc_store *store, const kc_dual *dual,
-                                kc_solution *out)
+/* Over all points, or without settled ones.  On trial they get some steps only. */
+static kc_status run_pairs(kc_state *s, const kc_choice *how, kc_stats *stats, bool *is_done)
 {
-    return dual->is_shrinking && kc_shrink_suits(store, dual)
-               ? kc_shrink_solve(call, store, dual, out)
-               : kc_smo_solve(call, store, dual, out, NULL);
+    const int64_t max_iter = kc_dual_max_iter(&s->dual);
+    const int64_t trial = s->tuning->choose.trial_steps_per_point * (int64_t)s->dual.n_points;
+
+    if (stats->method == KC_METHOD_BLOCKS) /* the whole cache is for what comes now */
+        kc_store_clear(s->call->ctx, s->store);
+    if (is_shrunk(s, how))
+        return kc_shrink_run(s, max_iter);
+    KC_TRY(kc_smo_run(s, how->is_trial ? trial : max_iter, NULL));
+    *is_done = !(how->is_trial && s->stop == KC_STOP_MAX_ITER);
+    *stats = (kc_stats){.method = KC_METHOD_PAIRS};
+    if (!*is_done)
+        stats->is_crowded = kc_is_crowded(s->tuning, count_free(s), s->dual.n_points);
+    return KC_OK;
 }
 
-/* Blocks, as long as they suit; then greedily, or by pairs, with the whole cache. */
-static kc_status solve_by_blocks(kc_call *call, kc_store *store, const kc_dual *dual,
-                                 kc_solution *out)
+static kc_status run_blocks(kc_state *s, const kc_choice *how, kc_stats *stats, bool *is_done)
 {
-    kc_block_end end = KC_BLOCK_TO_BLOCKS;
+    bool is_given_up;
 
-    KC_TRY(kc_block_solve(call, store, dual, out, dual->method == KC_METHOD_AUTO ? &end : NULL));
-    if (end == KC_BLOCK_TO_BLOCKS)
-        return KC_OK;
-    if (end == KC_BLOCK_TO_GREEDY)
-        return kc_greedy_solve(call, store, dual, out);
-    kc_dual rest = *dual;
-    rest.method = KC_METHOD_PAIRS;
-    kc_store_clear(call->ctx, store);
-    return solve_by_pairs(call, store, &rest, out);
+    KC_TRY(kc_blocks_run(s, how->is_trial, stats, &is_given_up));
+    *is_done = !is_given_up;
+    return KC_OK;
 }
 
-static kc_status solve_by_method(kc_call *call, kc_store *store, const kc_dual *dual,
-                                 kc_solution *out)
+/* Notes a method that ran; the same one again counts on. */
+static void note_stage(kc_state *s, kc_method method, bool is_shrunk, int64_t count)
 {
-    if (dual->method == KC_METHOD_PAIRS)
-        return solve_by_pairs(call, store, dual, out);
-    if (dual->method == KC_METHOD_GREEDY)
-        return kc_greedy_solve(call, store, dual, out);
-    if (suits_pairs(dual, store))
-        return kc_smo_solve(call, store, dual, out, NULL);
-    return solve_by_blocks(call, store, dual, out);
+    kc_stage *last = &s->stages[s->n_stages - 1];
+
+    if (s->n_stages > 0 && last->method == method && last->is_shrunk == is_shrunk)
+        last->count += count;
+    else if (s->n_stages < KC_MAX_STAGES)
+        s->stages[s->n_stages++] = (kc_stage){method, is_shrunk, count};
+}
+
+/* One method after the other, until one of them has come to an end. */
+static kc_status run_methods(kc_state *s)
+{
+    kc_stats stats = {.method = KC_METHOD_AUTO};
+    bool is_done = false;
+
+    while (!is_done) {
+        const kc_choice how = kc_choose(s, &stats);
+        const int64_t before = s->n_sets + s->n_rounds;
+
+        is_done = true;
+        if (how.method == KC_METHOD_PAIRS)
+            KC_TRY(run_pairs(s, &how, &stats, &is_done));
+        else if (how.method == KC_METHOD_BLOCKS)
+            KC_TRY(run_blocks(s, &how, &stats, &is_done));
+        else
+            KC_TRY(kc_greedy_run(s));
+        note_stage(s, how.method, is_shrunk(s, &how), s->n_sets + s->n_rounds - before);
+    }
+    return KC_OK;
 }
 
 /* ---- Start --------------------------------------------------------------------------------- */
@@ -107,7 +107,8 @@ static kc_status take_start(kc_call *call, const kc_dual *dual, kc_solution *out
         memcpy(out->beta, dual->start, n_vars * sizeof *out->beta);
     else
         memset(out->beta, 0, n_vars * sizeof *out->beta);
-    out->n_iter = out->n_outer = out->n_row_visits = 0;
+    out->n_iter = out->n_sets = out->n_rounds = out->n_row_visits = 0;
+    out->path[0] = 0;
     out->stop = KC_STOP_TIME;
     return kc_dual_repair(dual, out->beta, call->err);
 }
@@ -139,87 +140,113 @@ static void stay_at_start(const kc_dual *dual, kc_solution *out)
 
 /* ---- End ----------------------------------------------------------------------------------- */
 
-void kc_dual_reserve(kc_call *call, const kc_store *store, const kc_dual *dual, size_t n_support)
-{
-    const size_t n_points = dual->n_whole > 0 ? dual->n_whole : dual->n_points;
-
-    if (kc_call_is_limited(call))
-        kc_call_reserve(call, RESERVE_SHARE * kc_store_apply_seconds(
-                                                  store, dual->n_outside + n_support, n_points));
-}
-
-size_t kc_dual_count_support(const kc_dual *dual, const double *beta)
-{
-    size_t count = 0;
-
-    for (size_t p = 0; p < dual->n_points; p++)
-        count += kc_dual_coefficient(dual, beta, p) != 0;
-    return count;
-}
-
 /* The gradient of the solution as it is.  What was reserved for it may be spent, and a little more,
  * should that have been too little: but not so much that the limit means nothing. */
-static kc_status refresh(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
-                         bool *is_fresh)
+static kc_status refresh(kc_state *s, bool *is_fresh)
 {
-    const kc_arena_point point = kc_arena_mark(call->arena);
-    double *grad = kc_call_take(call, dual->n_points, sizeof *grad);
     kc_status status;
 
-    if (grad == NULL)
-        return kc_fail_nomem(call->err);
-    kc_call_extend(call, LATE_SECONDS);
-    status = kc_dual_gradient(call, store, dual, out->beta, grad);
-    kc_call_expire(call);
+    kc_call_extend(s->call, s->tuning->finish.late_seconds);
+    status = kc_state_freshen(s);
+    kc_call_expire(s->call);
     *is_fresh = status == KC_OK;
-    if (*is_fresh)
-        memcpy(out->grad, grad, dual->n_points * sizeof *grad);
-    kc_arena_release(call->arena, point);
     return status == KC_ERR_TIME ? KC_OK : status;
+}
+
+/* "pairs", "blocks 3, greedy 412 rounds", ... */
+static void describe_path(const kc_state *s, char *text, size_t n_bytes)
+{
+    static const char *const formats[] = {[KC_METHOD_BLOCKS] = "%sblocks %lld",
+                                          [KC_METHOD_GREEDY] = "%sgreedy %lld rounds"};
+    size_t n = 0;
+
+    text[0] = 0;
+    for (int32_t i = 0; i < s->n_stages && n < n_bytes; i++) {
+        const kc_stage *stage = &s->stages[i];
+        const char *comma = i > 0 ? ", " : "";
+
+        if (stage->method == KC_METHOD_PAIRS)
+            n += (size_t)snprintf(text + n, n_bytes - n, "%s%s", comma,
+                                  stage->is_shrunk ? "shrinking pairs" : "pairs");
+        else
+            n += (size_t)snprintf(text + n, n_bytes - n, formats[stage->method], comma,
+                                  (long long)stage->count);
+    }
+}
+
+static void describe(const kc_state *s, kc_solution *out)
+{
+    describe_path(s, out->path, sizeof out->path);
+    memcpy(out->grad, s->grad, s->dual.n_points * sizeof *out->grad);
+    out->stop = s->stop;
+    out->n_iter = s->n_steps;
+    out->n_sets = s->n_sets;
+    out->n_rounds = s->n_rounds;
+    out->n_row_visits = s->n_visits;
 }
 
 /* Makes the sums and the numbers exact.  *is_done: unless rounding of the sums was all that made a
  * solution of it. */
-static kc_status finish(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out,
-                        bool *is_done)
+static kc_status finish(kc_state *s, const kc_dual *dual, kc_solution *out, bool *is_done)
 {
-    const double largest_diag = kc_largest_diag(dual, store);
-    const double moved = kc_dual_settle(dual, largest_diag, out->beta);
-    const bool is_converged = out->stop == KC_STOP_CONVERGED;
-    bool is_fresh = is_converged && moved * largest_diag <= DRIFT_TOL_SHARE * dual->tol;
+    const double moved = kc_dual_settle(dual, s->largest_diag, s->beta);
+    const bool is_converged = s->stop == KC_STOP_CONVERGED;
+    bool is_fresh =
+        is_converged && moved * s->largest_diag <= s->tuning->finish.drift_tol_share * dual->tol;
 
-    if (!is_fresh && out->stop != KC_STOP_UNBOUNDED)
-        KC_TRY(refresh(call, store, dual, out, &is_fresh));
+    if (!is_fresh && s->stop != KC_STOP_UNBOUNDED)
+        KC_TRY(refresh(s, &is_fresh));
+    describe(s, out);
     kc_dual_certify(dual, out);
-    out->is_certified = is_fresh || out->stop == KC_STOP_UNBOUNDED;
+    out->is_certified = is_fresh || s->stop == KC_STOP_UNBOUNDED;
     *is_done = !(is_converged && is_fresh && out->violation >= dual->tol);
     if (!out->is_certified) {
         leave_uncertified(out);
-        out->stop = is_converged ? KC_STOP_TIME : out->stop;
+        out->stop = is_converged ? KC_STOP_TIME : s->stop;
     }
     return KC_OK;
 }
 
+/* ---- The driver ---------------------------------------------------------------------------- */
+
 /* From a start whose gradient is known, until there is an end; KC_ERR_TIME where no step was made.
  */
-static kc_status run(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+static kc_status improve(kc_state *s, const kc_dual *dual, kc_solution *out)
 {
     bool is_done = false;
 
-    for (int turn = 0; turn < MOST_TURNS && !is_done; turn++) {
-        const kc_status status = solve_by_method(call, store, dual, out);
+    for (int32_t turn = 0; turn < s->tuning->finish.turns_max && !is_done; turn++) {
+        const kc_status status = run_methods(s);
 
-        if (!kc_stop_of(status, &out->stop))
+        if (!kc_stop_of(status, &s->stop))
             KC_TRY(status);
-        if (out->stop == KC_STOP_CALLER)
+        if (s->stop == KC_STOP_CALLER) {
+            describe(s, out);
             return KC_OK;
-        if (out->stop == KC_STOP_TIME && out->n_iter == 0)
+        }
+        if (s->stop == KC_STOP_TIME && s->n_steps == 0)
             return KC_ERR_TIME;
-        KC_TRY(finish(call, store, dual, out, &is_done));
+        KC_TRY(finish(s, dual, out, &is_done));
     }
     if (!is_done)
         out->stop = KC_STOP_STALLED;
     return KC_OK;
+}
+
+static kc_status solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+{
+    const kc_arena_point point = kc_arena_mark(call->arena);
+    const kc_tuning *tuning = dual->tuning != NULL ? dual->tuning : &kc_tuning_default;
+    kc_state state;
+    kc_status status = kc_state_open(call, store, dual, tuning, out->beta, &state);
+
+    if (status == KC_OK)
+        status = kc_state_freshen(&state);
+    if (status == KC_OK)
+        status = improve(&state, dual, out);
+    kc_state_close(&state);
+    kc_arena_release(call->arena, point);
+    return status;
 }
 
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
@@ -229,9 +256,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     assert(dual->n_points == kc_cols_count(&dual->cols) && dual->n_points > 0);
     KC_TRY(take_start(call, dual, out));
     if (store != NULL)
-        status = kc_dual_gradient(call, store, dual, out->beta, out->grad);
-    if (status == KC_OK)
-        status = run(call, store, dual, out);
+        status = solve(call, store, dual, out);
     kc_call_reserve(call, 0);
     if (status != KC_ERR_TIME)
         return status;

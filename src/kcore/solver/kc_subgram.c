@@ -14,34 +14,15 @@
 /* Rows of the matrix per chunk of parallel work. */
 #define CHUNK_ROWS ((size_t)64)
 
-/* Matrices up to this size are laid out at once; larger ones grow, and have room for more members
- * than they need by this share. */
-#define FIRST_CAPACITY ((size_t)1024)
-#define SPARE_SHARE 4
-
-/* Bytes of a matrix and of the one before it, while it grows. */
-#define MOST_BYTES_AT_ONCE ((size_t)64 << 20)
-
-/* What it costs to put a new value into its two places, in multiply-adds, and to mirror one: where
- * many members are new, half of all values computed anew and mirrored take less. */
-#define SPREAD_WORK ((size_t)24)
-#define MIRROR_WORK ((size_t)8)
-
-/* New members whose values are computed at a time, and bytes of values that are to be rounded. */
-#define MOST_NEW ((size_t)256)
-#define MOST_WIDE_BYTES ((size_t)36 << 20)
-
-/* Values that one thread rounds before others are awake. */
-#define LEAST_SHARED_ROUNDING ((size_t)1 << 18)
-
 enum { NO_SLOT = -1 };
 
-kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_cols *cols,
-                            size_t largest, kc_subgram *out)
+kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_block_tuning *tuning,
+                            const kc_cols *cols, size_t largest, kc_subgram *out)
 {
     size_t n = kc_cols_count(cols);
 
-    *out = (kc_subgram){.dtype = kc_store_dtype(store), .cols = cols, .largest = largest};
+    *out = (kc_subgram){
+        .tuning = tuning, .dtype = kc_store_dtype(store), .cols = cols, .largest = largest};
     out->slot_of = kc_call_take(call, n, sizeof *out->slot_of);
     out->is_wanted = kc_call_take(call, n, sizeof *out->is_wanted);
     out->position_of = kc_call_take(call, largest, sizeof *out->position_of);
@@ -190,7 +171,7 @@ static kc_status gather(kc_call *call, kc_store *store, const kc_subgram *sub,
 
     if (status == KC_OK) {
         int32_t n_threads = call->n_threads;
-        if (n_rows * n_cols < LEAST_SHARED_ROUNDING)
+        if (n_rows * n_cols < sub->tuning->matrix_shared_rounding)
             call->n_threads = 1;
         status = kc_parallel_for(call, kc_ceil_div(n_rows, CHUNK_ROWS), round_chunk, &job);
         call->n_threads = n_threads;
@@ -253,14 +234,16 @@ static bool is_cheaper_anew(const kc_store *store, const kc_subgram *sub, size_t
 {
     size_t work = kc_store_work(store);
 
-    if (sub->dtype != kc_store_dtype(store) && n * n * sizeof(double) > MOST_WIDE_BYTES)
+    if (sub->dtype != kc_store_dtype(store) &&
+        n * n * sizeof(double) > sub->tuning->matrix_wide_bytes)
         return false;
 
     /* To pick from all over a matrix is what costs; and whoever is asked is asked for no more than
      * is needed. */
     if (kc_store_picks(store) || kc_store_whole_bytes(store) == 0)
         return n_new == n;
-    return n * (work + MIRROR_WORK) <= 2 * n_new * (work + SPREAD_WORK);
+    return n * (work + sub->tuning->matrix_mirror_work) <=
+           2 * n_new * (work + sub->tuning->matrix_spread_work);
 }
 
 static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const int32_t *new_slots,
@@ -270,6 +253,7 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
     size_t bytes = kc_dtype_bytes(sub->dtype);
     spreading job = {.sub = sub};
     int32_t *points = kc_call_take(call, n + n_new, sizeof *points);
+    const size_t most_new = sub->tuning->matrix_new_members;
     uint8_t *is_new = kc_call_take(call, n, sizeof *is_new);
 
     if (points == NULL || is_new == NULL)
@@ -284,14 +268,14 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
         is_new[new_slots[k]] = 1;
     }
     job.is_new = is_new;
-    job.block_ld = kc_round_up(kc_min(n_new, MOST_NEW), KC_ALIGN / bytes) + KC_ALIGN / bytes;
+    job.block_ld = kc_round_up(kc_min(n_new, most_new), KC_ALIGN / bytes) + KC_ALIGN / bytes;
     void *block = kc_call_take(call, n, job.block_ld * bytes);
     if (block == NULL)
         return kc_fail_nomem(call->err);
     job.block = block;
-    for (size_t k = 0; k < n_new; k += MOST_NEW) {
+    for (size_t k = 0; k < n_new; k += most_new) {
         job.new_slots = new_slots + k;
-        job.n_new = kc_min(MOST_NEW, n_new - k);
+        job.n_new = kc_min(most_new, n_new - k);
         KC_TRY(gather(call, store, sub, points, n, points + n + k, job.n_new, block, job.block_ld));
         KC_TRY(kc_parallel_for(call, kc_ceil_div(n, CHUNK_ROWS), spread_chunk, &job));
     }
@@ -320,10 +304,12 @@ static kc_status grow(kc_call *call, kc_store *store, kc_subgram *sub, size_t n)
 
     if (n <= sub->capacity)
         return KC_OK;
-    larger.capacity = kc_min(kc_max(n + n / SPARE_SHARE, FIRST_CAPACITY), kc_max(sub->largest, n));
+    const size_t roomy =
+        kc_max(n + n / sub->tuning->matrix_spare_divisor, sub->tuning->matrix_first_members);
+    larger.capacity = kc_min(roomy, kc_max(sub->largest, n));
     larger.ld = kc_round_up(larger.capacity, KC_ALIGN / bytes) + KC_ALIGN / bytes;
     size_t n_bytes = larger.capacity * larger.ld * bytes;
-    if (n_bytes + sub->capacity * sub->ld * bytes > MOST_BYTES_AT_ONCE) {
+    if (n_bytes + sub->capacity * sub->ld * bytes > sub->tuning->matrix_bytes_at_once) {
         clear(sub);
         kc_subgram_free(call->ctx, store, sub);
     }

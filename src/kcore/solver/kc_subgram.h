@@ -10,6 +10,7 @@
 #define KC_SUBGRAM_H
 
 #include "rows/kc_store.h"
+#include "solver/kc_tuning.h"
 
 typedef struct kc_subgram {
     void *values; /* row of slot s at values + s * ld entries */
@@ -17,6 +18,7 @@ typedef struct kc_subgram {
     size_t n_slots;       /* in use: slots 0 .. n_slots - 1 hold a position each */
     int32_t *position_of; /* by slot */
 
+    const kc_block_tuning *tuning;
     kc_dtype dtype; /* of the values */
     const kc_cols *cols;
     int32_t *slot_of; /* by position; -1: none */
@@ -27,8 +29,8 @@ typedef struct kc_subgram {
 
 /* For at most `largest` slots; cols is borrowed.  Its memory is taken from the store's cache, as
  * far as that goes. */
-kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_cols *cols,
-                            size_t largest, kc_subgram *out);
+kc_status kc_subgram_create(kc_call *call, const kc_store *store, const kc_block_tuning *tuning,
+                            const kc_cols *cols, size_t largest, kc_subgram *out);
 void kc_subgram_free(kc_context *ctx, kc_store *store, kc_subgram *sub);
 
 /* From now on values are of this type, for at most `largest` slots, no more than at first.  The

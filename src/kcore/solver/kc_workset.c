@@ -9,14 +9,10 @@
 
 #define N_BINS 1024
 
-/* Violators are drawn at random while free variables are at most this share of all support
- * vectors: where most are free, the most violating ones are what is left to do. */
-#define RANDOM_FREE_SHARE 0.3
-
-kc_status kc_workset_create(kc_call *call, size_t n, int32_t n_groups, uint64_t seed,
-                            kc_workset *out)
+kc_status kc_workset_create(kc_call *call, const kc_block_tuning *tuning, size_t n,
+                            int32_t n_groups, uint64_t seed, kc_workset *out)
 {
-    *out = (kc_workset){.rng = kc_rng_seed(seed)};
+    *out = (kc_workset){.tuning = tuning, .rng = kc_rng_seed(seed)};
     out->members = kc_call_take(call, n, sizeof *out->members);
     out->is_member = kc_call_take(call, n, sizeof *out->is_member);
     out->free = kc_call_take(call, n, sizeof *out->free);
@@ -227,9 +223,10 @@ void kc_workset_choose(kc_workset *set, const kc_front *front, size_t size, bool
         set->n_violators += set->n_side[2 * g] + set->n_side[2 * g + 1];
         add_worst(set, front, g);
     }
-    add_free(set, front, (size_t)(KC_FREE_SHARE * (double)size));
-    bool is_random = is_first || (set->n_violators >= size &&
-                                  (double)set->n_free <= RANDOM_FREE_SHARE * (double)front->n_sv);
+    add_free(set, front, (size_t)(set->tuning->free_share * (double)size));
+    bool is_random =
+        is_first || (set->n_violators >= size &&
+                     (double)set->n_free <= set->tuning->random_free_share * (double)front->n_sv);
     order_sides(set, n_sides, order);
     for (int32_t k = 0; k < n_sides && set->n_members < size; k++)
         add_violators(set, front, order[k], (size - set->n_members) / (size_t)(n_sides - k),

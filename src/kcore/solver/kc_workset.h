@@ -10,9 +10,7 @@
 #include "base/kc_call.h"
 #include "base/kc_rng.h"
 #include "simd/kc_smo_ops.h"
-
-/* Share of the set that free variables may take. */
-#define KC_FREE_SHARE 0.75
+#include "solver/kc_tuning.h"
 
 /* Where a problem stands; arrays as in simd/kc_smo_ops.h. */
 typedef struct kc_front {
@@ -32,6 +30,7 @@ typedef struct kc_workset {
     size_t n_violators; /* variables that are not free and violate */
 
     /* Kept between choices. */
+    const kc_block_tuning *tuning;
     kc_rng rng;
     uint8_t *is_member;
     int32_t *free; /* n_free positions, ascending */
@@ -41,8 +40,14 @@ typedef struct kc_workset {
 } kc_workset;
 
 /* Memory of the call, for n positions. */
-kc_status kc_workset_create(kc_call *call, size_t n, int32_t n_groups, uint64_t seed,
-                            kc_workset *out);
+kc_status kc_workset_create(kc_call *call, const kc_block_tuning *tuning, size_t n,
+                            int32_t n_groups, uint64_t seed, kc_workset *out);
+
+/* Members of a set in which so many free variables take the share that they may. */
+KC_INLINE size_t kc_workset_size_for(const kc_block_tuning *tuning, size_t n_free)
+{
+    return (size_t)((double)n_free / tuning->free_share) + tuning->members_extra;
+}
 
 /* Finds the free variables and sets front->mid from them and the peaks. */
 void kc_workset_look(kc_workset *set, kc_front *front);

@@ -95,7 +95,9 @@ void kc_form_finish(const kc_form_input *in, const kc_dual *dual, const kc_solut
     info->violation = kc_larger(solution->violation, 0);
     info->norm = scale * sqrt(norm_squared(dual, solution));
     info->n_iter = solution->n_iter;
-    info->n_outer = solution->n_outer;
+    info->n_sets = solution->n_sets;
+    info->n_rounds = solution->n_rounds;
+    memcpy(info->path, solution->path, sizeof info->path);
     info->n_bounded = count_bounded(dual, solution);
 }
 

@@ -115,7 +115,8 @@ static kc_status weigh_classes(kc_call *call, kc_training *t, const kc_form_inpu
     weighted.start = out->coef;
     KC_TRY(solve_form(call, t, &weighted, out));
     out->info->n_iter += first.n_iter;
-    out->info->n_outer += first.n_outer;
+    out->info->n_sets += first.n_sets;
+    out->info->n_rounds += first.n_rounds;
     out->info->violation = kc_larger(out->info->violation, first.violation);
     if (first.stop != KC_STOP_CONVERGED)
         out->info->stop = first.stop;
@@ -189,7 +190,12 @@ static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *o
     total->norm = kc_larger(total->norm, one->norm);
     total->epsilon = one->epsilon;
     total->n_iter += one->n_iter;
-    total->n_outer += one->n_outer;
+    total->n_sets += one->n_sets;
+    total->n_rounds += one->n_rounds;
+    if (total->path[0] == 0)
+        memcpy(total->path, one->path, sizeof total->path);
+    else if (strcmp(total->path, one->path) != 0)
+        memcpy(total->path, "mixed", sizeof "mixed");
     total->n_bounded += one->n_bounded;
     if (info->each != NULL) {
         char *to = (char *)info->each + index * info->each_bytes;
@@ -436,7 +442,8 @@ static kc_status solve_in_f64(kc_call *call, kc_training *t)
         (kc_fit_info){.struct_size = sizeof before, .seconds_pack = before.seconds_pack};
     KC_TRY(solve_all(call, t));
     t->info->total.n_iter += before.n_iter;
-    t->info->total.n_outer += before.n_outer;
+    t->info->total.n_sets += before.n_sets;
+    t->info->total.n_rounds += before.n_rounds;
     return KC_OK;
 }
 

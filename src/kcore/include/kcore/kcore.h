@@ -335,9 +335,12 @@ typedef struct kc_fit_info {
     double norm;              /* |w|: of the decision function in feature space; total: largest */
     double epsilon;           /* of the tube: given, or found by nu-SVR; else 0 */
     int64_t n_iter;           /* pair steps */
-    int64_t n_outer;          /* working sets */
-    int64_t n_support;        /* samples with a coefficient; total: in any problem */
-    int64_t n_bounded;        /* coefficients at the bound C; total: the sum */
+    int64_t n_sets;           /* working sets that pair steps were made in */
+    int64_t n_rounds;         /* rounds of greedy steps */
+    char path[64];     /* the methods that ran: "pairs", "blocks 3, greedy 412 rounds"; in the
+                          total "mixed", where problems differ */
+    int64_t n_support; /* samples with a coefficient; total: in any problem */
+    int64_t n_bounded; /* coefficients at the bound C; total: the sum */
     int64_t rows_computed, rows_hit, rows_evicted; /* kernel rows */
     int64_t values_computed;                       /* kernel values */
     int64_t cache_bytes_allowed, cache_bytes_used;

@@ -1,0 +1,236 @@
+/* The state of a problem, and the ends that are no optimum.  See kc_state.h. */
+#include "solver/kc_state.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Rows of a matrix that lie a page apart would share the ways of a cache. */
+#define PAGE_BYTES 4096
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+static kc_status take_arrays(kc_state *s)
+{
+    const size_t n = s->dual.n_points, n_padded = kc_round_up(n, KC_SMO_PAD);
+    const size_t n_groups = (size_t)s->dual.n_groups;
+    double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_groups), sizeof *arrays);
+
+    if (arrays == NULL)
+        return kc_fail_nomem(s->call->err);
+    s->grad = arrays;
+    s->next_grad = arrays + n_padded;
+    for (size_t g = 0; g < n_groups; g++) {
+        s->up[g] = arrays + n_padded * (2 + 2 * g);
+        s->low[g] = arrays + n_padded * (3 + 2 * g);
+    }
+    for (size_t p = n; p < n_padded; p++) {
+        s->grad[p] = s->next_grad[p] = 0;
+        for (size_t g = 0; g < n_groups; g++) {
+            s->up[g][p] = -HUGE_VAL;
+            s->low[g][p] = HUGE_VAL;
+        }
+    }
+    return KC_OK;
+}
+
+static double find_largest_diag(const kc_dual *dual, const kc_store *store)
+{
+    const void *diag = kc_store_diag(store);
+    double largest = 0;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        largest = kc_higher(
+            fabs(kc_number_at(diag, kc_cols_point(&dual->cols, p), kc_store_dtype(store))),
+            largest);
+    return largest;
+}
+
+kc_status kc_state_open(kc_call *call, kc_store *store, const kc_dual *dual,
+                        const kc_tuning *tuning, double *beta, kc_state *out)
+{
+    *out = (kc_state){.call = call, .store = store, .dual = *dual, .tuning = tuning, .beta = beta};
+    out->largest_diag = find_largest_diag(dual, store);
+    for (size_t v = 0; v < (size_t)dual->n_groups * dual->n_points; v++)
+        out->is_hard |= isinf(dual->lo[v]) || isinf(dual->hi[v]);
+    return take_arrays(out);
+}
+
+void kc_state_close(kc_state *s)
+{
+    if (s->matrix != NULL) {
+        kc_store_free(s->call->ctx, s->matrix);
+        s->store = s->source;
+        s->dual.cols = s->source_cols;
+        s->matrix = NULL;
+    }
+    s->gram = NULL;
+}
+
+void kc_state_refresh(kc_state *s)
+{
+    for (size_t p = 0; p < s->dual.n_points; p++)
+        kc_state_refresh_at(s, p);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* Sums over rows are to be the same whether there is a whole matrix or not: those through w stay
+ * with the store they come from. */
+static kc_status use_matrix(kc_state *s)
+{
+    const size_t n = s->dual.n_points;
+
+    if (kc_store_is_linear(s->store))
+        return KC_OK;
+    KC_TRY(kc_store_create_given(s->call, kc_store_dtype(s->store), s->gram, n, s->ld, &s->matrix));
+    s->source = s->store;
+    s->source_cols = s->dual.cols;
+    s->store = s->matrix;
+    s->dual.cols = (kc_cols){.span = {{0, n}}, .n_spans = 1};
+    return KC_OK;
+}
+
+kc_status kc_state_take_matrix(kc_state *s)
+{
+    const kc_cols *cols = &s->dual.cols;
+    const size_t n = s->dual.n_points, bytes = kc_dtype_bytes(kc_store_dtype(s->store));
+    const char *given;
+    void *gram;
+
+    if (s->gram != NULL)
+        return KC_OK;
+    given = kc_store_matrix(s->store, &s->ld);
+    if (given != NULL && cols->n_spans == 1) {
+        s->gram = given + cols->span[0].begin * (s->ld + 1) * bytes;
+        return KC_OK;
+    }
+    s->ld = kc_round_up(n, KC_ALIGN / bytes);
+    if (s->ld * bytes % PAGE_BYTES == 0)
+        s->ld += KC_ALIGN / bytes;
+    if (s->ld * bytes > kc_store_whole_bytes(s->store) / n)
+        return KC_OK;
+    gram = kc_call_take(s->call, n, s->ld * bytes);
+    if (gram == NULL)
+        return kc_fail_nomem(s->call->err);
+    KC_TRY(kc_store_gram(s->call, s->store, cols, gram, s->ld));
+    s->gram = gram;
+    return use_matrix(s);
+}
+
+kc_status kc_state_freshen(kc_state *s)
+{
+    KC_TRY(kc_dual_gradient(s->call, s->store, &s->dual, s->beta, s->next_grad));
+    memcpy(s->grad, s->next_grad, s->dual.n_points * sizeof *s->grad);
+    return KC_OK;
+}
+
+/* ---- The caller ---------------------------------------------------------------------------- */
+
+size_t kc_state_count_support(const kc_state *s)
+{
+    size_t count = 0;
+
+    for (size_t p = 0; p < s->dual.n_points; p++)
+        count += kc_dual_coefficient(&s->dual, s->beta, p) != 0;
+    return count;
+}
+
+void kc_state_reserve(const kc_state *s, size_t n_support)
+{
+    const size_t n = s->dual.n_whole > 0 ? s->dual.n_whole : s->dual.n_points;
+
+    if (kc_call_is_limited(s->call))
+        kc_call_reserve(s->call,
+                        s->tuning->finish.reserve_factor *
+                            kc_store_apply_seconds(s->matrix != NULL ? s->source : s->store,
+                                                   s->dual.n_outside + n_support, n));
+}
+
+void kc_state_tell(const kc_state *s, double objective, double violation)
+{
+    s->call->progress.n_iter = s->n_steps;
+    s->call->progress.objective = objective;
+    s->call->progress.violation = violation;
+}
+
+/* ---- Ends that are no optimum -------------------------------------------------------------- */
+
+kc_stall kc_stall_start(void)
+{
+    return (kc_stall){.objective = HUGE_VAL, .violation = HUGE_VAL};
+}
+
+/* b'K b of one group. */
+static double squared_norm(const kc_state *s)
+{
+    double total = 0;
+
+    for (size_t p = 0; p < s->dual.n_points; p++)
+        total += s->beta[p] * (s->dual.t[p] - s->grad[p]);
+    return total;
+}
+
+/* The sum of |beta| of all groups. */
+static double weight(const kc_state *s)
+{
+    double total = 0;
+
+    for (size_t v = 0; v < (size_t)s->dual.n_groups * s->dual.n_points; v++)
+        total += fabs(s->beta[v]);
+    return total;
+}
+
+/* |w| / sum |beta| is half the distance of the points of the hulls that beta stands for. */
+static bool do_hulls_meet(const kc_state *s, double size)
+{
+    const double norm = s->is_hard && size > 0 ? sqrt(fmax(squared_norm(s), 0)) : HUGE_VAL;
+
+    return 2 * norm < s->tuning->finish.hulls_meet_share * sqrt(s->largest_diag) * size;
+}
+
+bool kc_stall_look(kc_stall *stall, kc_state *s, double violation)
+{
+    const kc_finish_tuning *tuning = &s->tuning->finish;
+    const double objective = kc_dual_objective(&s->dual, s->beta, s->grad);
+    const double size = weight(s);
+
+    if (do_hulls_meet(s, size)) {
+        s->stop = KC_STOP_UNBOUNDED;
+        return true;
+    }
+    /* Below the rounding of the gradient, violations come and go for ever. */
+    bool is_noise = violation < tuning->noise_ulps * DBL_EPSILON * size * s->largest_diag;
+    bool gains = stall->objective - objective > tuning->gain_share * fabs(objective);
+    bool nears = violation < tuning->progress_share * stall->violation;
+    stall->n_idle = !is_noise && (gains || nears) ? 0 : stall->n_idle + 1;
+    stall->objective = fmin(stall->objective, objective);
+    stall->violation = fmin(stall->violation, violation);
+    if (stall->n_idle < tuning->idle_looks_max)
+        return false;
+    s->stop = KC_STOP_STALLED;
+    return true;
+}
+
+bool kc_state_stretch(kc_state *s)
+{
+    const kc_dual *dual = &s->dual;
+    double along = 0, most = HUGE_VAL;
+
+    if (!s->is_hard || dual->n_groups != 1 || dual->sum[0] != 0 || dual->epsilon != 0)
+        return false;
+    for (size_t p = 0; p < dual->n_points; p++) {
+        along += s->beta[p] * dual->t[p];
+        if (s->beta[p] != 0)
+            most = fmin(most, (s->beta[p] > 0 ? dual->hi[p] : dual->lo[p]) / s->beta[p]);
+    }
+    double factor = fmin(along / fmax(squared_norm(s), DBL_MIN), most);
+    if (!(factor > s->tuning->finish.stretch_min) || !isfinite(factor))
+        return false;
+    for (size_t p = 0; p < dual->n_points; p++) {
+        s->beta[p] = fmin(fmax(s->beta[p] * factor, dual->lo[p]), dual->hi[p]);
+        s->grad[p] = dual->t[p] - factor * (dual->t[p] - s->grad[p]);
+    }
+    kc_state_refresh(s);
+    return true;
+}
