@@ -121,7 +121,7 @@ static size_t choose_size(const kc_blocks *s)
 static bool has_room_for_all(const kc_blocks *s)
 {
     return s->state->dual.n_points <=
-           (s->is_astray ? s->utmost_size : s->state->tuning->block.members_utmost);
+           (s->has_rounding_failed ? s->utmost_size : s->state->tuning->block.members_utmost);
 }
 
 static bool is_crowded(const kc_blocks *s)
@@ -227,7 +227,8 @@ static kc_status step(kc_blocks *s, double violation, size_t size, int64_t last_
         s->pairs.n_steps = n_steps;
         s->pairs.objective = objective;
     }
-    *has_moved |= !s->is_given_up && kc_block_go_exact(s, *has_moved); /* more may be found */
+    *has_moved |=
+        !s->is_given_up && kc_block_use_exact_values(s, *has_moved); /* more may be found */
     return KC_OK;
 }
 

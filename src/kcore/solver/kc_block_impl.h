@@ -14,9 +14,9 @@ typedef struct kc_blocks {
     kc_workset set;
     kc_subgram sub;
     size_t most_size, utmost_size;
-    double moved_length; /* of the last block's moves */
-    bool is_long;        /* it took many steps per member */
-    bool is_astray;      /* rounded values have led too far away, or would */
+    double moved_length;      /* of the last block's moves */
+    bool is_long;             /* it took many steps per member */
+    bool has_rounding_failed; /* rounded values have led too far away, or would */
     kc_stall stall;
     double inner_tol;       /* of the last block */
     double least_violation; /* when the set last grew or the violation fell */
@@ -58,8 +58,8 @@ kc_status kc_block_run(kc_blocks *s, int64_t last_step, bool *has_moved);
  * that before it. */
 kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken);
 
-/* After a block that has not moved, or rounded values that have led astray: whether the values of
- * the rows are to be tried, which are taken from now on. */
-bool kc_block_go_exact(kc_blocks *s, bool has_moved);
+/* After a block that has not moved, or whose rounded values have led too far away: whether the
+ * exact values of the rows are to be tried, which are taken from now on. */
+bool kc_block_use_exact_values(kc_blocks *s, bool has_moved);
 
 #endif

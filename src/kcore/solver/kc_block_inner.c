@@ -36,7 +36,7 @@ static double choose_inner_tol(const kc_blocks *s, double violation)
 /* For moves as long as the last ones, and a block that is to be solved to inner_tol. */
 static bool may_round(const kc_blocks *s)
 {
-    return !s->is_astray &&
+    return !s->has_rounding_failed &&
            s->state->tuning->block.rounding_share * s->state->largest_diag * s->moved_length <=
                s->inner_tol;
 }
@@ -45,7 +45,7 @@ kc_status kc_block_load(kc_blocks *s, double violation, size_t size)
 {
     s->inner_tol = choose_inner_tol(s, violation);
     if (is_rounded(s) && !may_round(s)) {
-        s->is_astray = true;
+        s->has_rounding_failed = true;
         set_type(s, kc_store_dtype(s->state->store));
     } else if (s->sub.dtype == KC_F64 && may_round(s) &&
                (size >= s->state->tuning->block.rounded_members || s->is_long)) {
@@ -56,10 +56,10 @@ kc_status kc_block_load(kc_blocks *s, double violation, size_t size)
                              kc_min(size, s->utmost_size));
 }
 
-bool kc_block_go_exact(kc_blocks *s, bool has_moved)
+bool kc_block_use_exact_values(kc_blocks *s, bool has_moved)
 {
-    s->is_astray |= is_rounded(s) && !has_moved;
-    if (!s->is_astray || !is_rounded(s))
+    s->has_rounding_failed |= is_rounded(s) && !has_moved;
+    if (!s->has_rounding_failed || !is_rounded(s))
         return false;
     set_type(s, kc_store_dtype(s->state->store));
     return true;
@@ -270,7 +270,7 @@ kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken)
     if (is_rounded(s)) {
         const double gain = find_gain(s);
         *is_taken = gain > 0;
-        s->is_astray = !*is_taken || !is_near(s);
+        s->has_rounding_failed = !*is_taken || !is_near(s);
         s->pairs.objective = objective - gain;
     }
     if (*is_taken) {

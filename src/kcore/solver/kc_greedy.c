@@ -1,8 +1,9 @@
-/* Rounds on the worst few.  See kc_greedy.h; who they are is found by solver/kc_scout.c.
+/* Rounds on the worst few variables.  See kc_greedy.h; solver/kc_violator_scan.c finds them.
  *
  * Rounds overlap.  While the rows of one are added up, the next one is solved: by the gradient
- * before that pass, of whose rows only the values at its members are needed.  Who is moving is left
- * out of it.  It takes no more visits than rounds one after the other, and nobody waits.
+ * before that pass, of which only the values at its members are needed.  Variables whose rows are
+ * being added are left out of it.  It takes no more visits than rounds one after the other, and no
+ * thread waits.
  *
  * The bits do not depend on where rows come from: sums run in the order of the moves.  The solution
  * is whole: beta changes when a pass is ended, and one that is stopped half-way leaves what was
@@ -12,13 +13,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "solver/kc_handful.h"
+#include "solver/kc_microset.h"
 
 typedef struct greedy {
     kc_state *state;
-    kc_scout scout;
-    kc_handful handful;
-    kc_batch batches[2];        /* in turn */
+    kc_scan scan;
+    kc_microset microset;
+    kc_step_set batches[2];     /* in turn */
     size_t n_solved, n_applied; /* so many of them; one at the most is not applied for long */
     bool has_matrix;            /* else rows are added up by the store */
 
@@ -42,12 +43,12 @@ static bool is_free(const greedy *s, const kc_move *m)
 }
 
 /* The gradient after the moves, by the store. */
-static kc_status add_rows(greedy *s, const kc_batch *b)
+static kc_status add_rows(greedy *s, const kc_step_set *b)
 {
     kc_state *state = s->state;
-    int32_t points[KC_SCOUT_MOST];
-    double delta[KC_SCOUT_MOST];
-    uint8_t keep[KC_SCOUT_MOST];
+    int32_t points[KC_SCAN_MAX];
+    double delta[KC_SCAN_MAX];
+    uint8_t keep[KC_SCAN_MAX];
     kc_moved moved = {.points = points, .delta = delta, .keep = keep, .n = b->n};
 
     for (size_t k = 0; k < b->n; k++) {
@@ -69,17 +70,17 @@ static kc_status add_rows(greedy *s, const kc_batch *b)
 /* A pass for no moves: finds the worst violators. */
 static void look_around(greedy *s)
 {
-    kc_scout_begin(&s->scout, NULL, 0);
-    kc_scout_end(&s->scout);
+    kc_scan_begin(&s->scan, NULL, 0);
+    kc_scan_end(&s->scan);
 }
 
 /* Others begin with the rows of the batch that was solved last. */
 static void begin_pass(greedy *s)
 {
-    const kc_batch *b = &s->batches[s->n_solved++ % 2];
+    const kc_step_set *b = &s->batches[s->n_solved++ % 2];
 
     if (s->has_matrix)
-        kc_scout_begin(&s->scout, b->moves, b->n);
+        kc_scan_begin(&s->scan, b->moves, b->n);
 }
 
 /* Brings the rows of the earliest batch that is not applied into the gradient, and its variables to
@@ -87,7 +88,7 @@ static void begin_pass(greedy *s)
 static kc_status end_pass(greedy *s)
 {
     kc_state *state = s->state;
-    const kc_batch *b = &s->batches[s->n_applied % 2];
+    const kc_step_set *b = &s->batches[s->n_applied % 2];
 
     if (!s->has_matrix)
         KC_TRY(add_rows(s, b));
@@ -97,7 +98,7 @@ static kc_status end_pass(greedy *s)
     s->n_applied++;
     state->n_steps = b->n_steps;
     if (s->has_matrix)
-        kc_scout_end(&s->scout);
+        kc_scan_end(&s->scan);
     else
         look_around(s);
     return KC_OK;
@@ -118,9 +119,9 @@ static kc_status settle(greedy *s)
 /* ---- A round ------------------------------------------------------------------------------- */
 
 /* The batch whose rows are not in the gradient yet; it may be empty. */
-static const kc_batch *find_pending(const greedy *s)
+static const kc_step_set *find_pending(const greedy *s)
 {
-    static const kc_batch none = {.n = 0};
+    static const kc_step_set none = {.n = 0};
 
     return is_settled(s) ? &none : &s->batches[s->n_applied % 2];
 }
@@ -129,12 +130,12 @@ static const kc_batch *find_pending(const greedy *s)
 static kc_status run_round(greedy *s, int64_t last_step, bool *has_moved)
 {
     const bool was_settled = is_settled(s);
-    const kc_batch *pending = find_pending(s);
-    kc_batch *found = &s->batches[s->n_solved % 2];
-    kc_handful *h = &s->handful;
+    const kc_step_set *pending = find_pending(s);
+    kc_step_set *found = &s->batches[s->n_solved % 2];
+    kc_microset *h = &s->microset;
 
-    h->n = kc_scout_violators(&s->scout, pending->moves, pending->n, h->members);
-    KC_TRY(kc_handful_solve(h, pending, last_step, found));
+    h->n = kc_scan_violators(&s->scan, pending->moves, pending->n, h->members);
+    KC_TRY(kc_microset_solve(h, pending, last_step, found));
     *has_moved = found->n > 0;
     if (*has_moved)
         begin_pass(s);
@@ -149,10 +150,10 @@ static kc_status run_round(greedy *s, int64_t last_step, bool *has_moved)
  * may take long: an end, a poll, a look. */
 static bool is_due(const greedy *s, int64_t last_step)
 {
-    const double violation = kc_scout_violation(&s->scout);
+    const double violation = kc_scan_violation(&s->scan);
 
     return !(violation >= s->state->dual.tol) || !isfinite(violation) ||
-           s->handful.n_steps >= last_step || s->n_rounds >= s->next_poll ||
+           s->microset.n_steps >= last_step || s->n_rounds >= s->next_poll ||
            s->n_visits >= s->next_look || s->n_visits >= s->next_stretch;
 }
 
@@ -162,7 +163,7 @@ static bool is_over(greedy *s, double violation, int64_t last_step)
         s->state->stop = KC_STOP_CONVERGED;
     else if (!isfinite(violation))
         s->state->stop = KC_STOP_STALLED;
-    else if (s->handful.n_steps >= last_step)
+    else if (s->microset.n_steps >= last_step)
         s->state->stop = KC_STOP_MAX_ITER;
     else
         return false;
@@ -179,12 +180,12 @@ static bool is_stopped(greedy *s, double violation)
     if (s->n_rounds < s->next_poll)
         return false;
     s->next_poll = s->n_rounds + (int64_t)rounds;
-    kc_state_tell(state, s->handful.objective, violation);
+    kc_state_tell(state, s->microset.objective, violation);
     if (kc_call_is_limited(state->call))
         kc_state_reserve(state, kc_state_count_support(state));
     if (kc_stop_of(kc_call_poll(state->call), &state->stop))
         return true;
-    kc_crew_muster(&s->scout.crew);
+    kc_crew_muster(&s->scan.crew);
     return false;
 }
 
@@ -219,7 +220,7 @@ static kc_status run_rounds(greedy *s, int64_t last_step)
         bool has_moved = false;
         if (is_due(s, last_step)) {
             KC_TRY(settle(s));
-            const double violation = kc_scout_violation(&s->scout);
+            const double violation = kc_scan_violation(&s->scan);
             if (is_over(s, violation, last_step) || is_stopped(s, violation) ||
                 is_useless(s, violation))
                 return KC_OK;
@@ -239,7 +240,7 @@ static kc_status run_rounds(greedy *s, int64_t last_step)
 static void forget(greedy *s)
 {
     if (!is_settled(s))
-        s->handful.n_steps = s->state->n_steps;
+        s->microset.n_steps = s->state->n_steps;
     for (; !is_settled(s); s->n_applied++)
         s->n_visits -= (int64_t)s->batches[s->n_applied % 2].n;
 }
@@ -248,12 +249,12 @@ static void forget(greedy *s)
 static kc_status run_crew(greedy *s, int64_t last_step)
 {
     /* Where rows are computed, that takes all threads. */
-    kc_scout_hire(&s->scout, !s->has_matrix);
+    kc_scan_hire(&s->scan, !s->has_matrix);
     kc_status status = run_rounds(s, last_step);
     if (s->has_matrix)
         settle(s);
     forget(s);
-    kc_crew_dismiss(&s->scout.crew);
+    kc_crew_dismiss(&s->scan.crew);
     return kc_stop_of(status, &s->state->stop) ? KC_OK : status;
 }
 
@@ -311,9 +312,9 @@ static kc_status start(kc_state *state, greedy **out)
     if (s == NULL)
         return kc_fail_nomem(state->call->err);
     *s = (greedy){.state = state, .stall = kc_stall_start()};
-    kc_scout_open(state, kc_store_dtype(state->store), &s->scout);
-    KC_TRY(kc_handful_create(state, &s->handful));
-    s->has_matrix = s->handful.gram != NULL;
+    kc_scan_open(state, kc_store_dtype(state->store), &s->scan);
+    KC_TRY(kc_microset_create(state, &s->microset));
+    s->has_matrix = s->microset.gram != NULL;
     kc_state_refresh(state);
     *out = s;
     return KC_OK;
@@ -330,7 +331,7 @@ kc_status kc_greedy_run(kc_state *state)
     KC_TRY(status);
     KC_TRY(start(state, &s));
     status = run(s);
-    state->n_steps = s->handful.n_steps;
+    state->n_steps = s->microset.n_steps;
     state->n_rounds += s->n_rounds;
     state->n_visits += s->n_visits;
     kc_arena_release(state->call->arena, point);

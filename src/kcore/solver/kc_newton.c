@@ -23,7 +23,7 @@ typedef struct newton {
     size_t n_vars;
     double *grad; /* where they are */
 
-    /* The system of those that are free. */
+    /* The system of the free variables. */
     int32_t *list;
     size_t n_free;
     double *matrix; /* the upper half; then U of U' D^-1 U, D its diagonal */
@@ -33,7 +33,8 @@ typedef struct newton {
     const void **rows;
 } newton;
 
-/* ---- Who takes part ------------------------------------------------------------------------ */
+/* ---- Variables that take part
+ * ------------------------------------------------------------------------ */
 
 /* 1 if the variable is free or wants to rise, -1 if it wants to fall, else 0. */
 static int direction(const kc_pairs *pairs, int32_t g, size_t p, double mu, double slack)
@@ -97,7 +98,7 @@ static void list_variables(newton *w, double tol)
     }
 }
 
-/* ---- The system of those that are free ----------------------------------------------------- */
+/* ---- The system of the free variables ----------------------------------------------------- */
 
 static const variable *free_one(const newton *w, size_t i)
 {
@@ -196,7 +197,7 @@ static void find_shares(const newton *w, const double *off, double *mu)
             a[g][h] += w->ones[h][i];
     }
     for (int32_t g = 0; g < 2; g++)
-        if (a[g][g] == 0) /* nobody is free in it */
+        if (a[g][g] == 0) /* it has no free variable */
             a[g][g] = 1;
     const double det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
     mu[0] = (b[0] * a[1][1] - a[0][1] * b[1]) / det;
@@ -239,7 +240,7 @@ static const void *row_of(const newton *w, const variable *v)
     return (const char *)pairs->gram + (size_t)v->at * pairs->ld * kc_dtype_bytes(pairs->dtype);
 }
 
-/* Moves the free ones as far as their walls, and the gradient; how many were stopped. */
+/* Moves the free ones as far as their bounds, and the gradient; how many were stopped. */
 static size_t move(newton *w)
 {
     const kc_pairs *pairs = w->pairs;
@@ -292,7 +293,7 @@ static bool settle_sums(newton *w)
     return true;
 }
 
-/* Solves until nobody is stopped; false where it is given up. */
+/* Solves until no variable is stopped at a bound; false where it is given up. */
 static kc_status find_step(newton *w, int *n_rounds, bool *is_found)
 {
     const kc_newton_tuning *tuning = &w->pairs->tuning->newton;

@@ -2,9 +2,9 @@
  * and pair steps take long to agree on them: large boxes, few features.
  *
  * A Newton step (an active-set method: Scheinberg 2006) solves for all free variables at once, and
- * for those that want to leave their bounds: K delta = value - mu, sums kept.  Who would leave its
- * box is stopped at its wall, and the others are solved for again.  It is taken if it lowers the
- * objective.
+ * for those that want to leave their bounds: K delta = value - mu, sums kept.  A variable that
+ * would leave its box is stopped at its bound, and the others are solved for again.  It is taken if
+ * it lowers the objective.
  *
  * It is tried when pair steps have cost several times as much as it will, and more rarely where it
  * gains less than they do: so it never takes more than a share of the time.  What it will cost is

@@ -1,5 +1,5 @@
 /* Pair steps: the engine of all methods (over all points in solver/kc_smo.c, inside a working set
- * in solver/kc_block_inner.c, among the worst few in solver/kc_handful.c).
+ * in solver/kc_block_inner.c, among the worst few in solver/kc_microset.c).
  *
  * Holds a feasible point of the problem of solver/kc_dual.h with its gradient, and improves it two
  * variables of a group at a time: the first is the most violating one that can rise, the second

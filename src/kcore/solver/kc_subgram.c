@@ -53,7 +53,8 @@ static char *at(const kc_subgram *sub, size_t row, size_t col)
     return (char *)sub->values + (row * sub->ld + col) * kc_dtype_bytes(sub->dtype);
 }
 
-/* ---- Who sits where ------------------------------------------------------------------------ */
+/* ---- Slots of the members
+ * ------------------------------------------------------------------------ */
 
 static void seat(kc_subgram *sub, int32_t position, size_t slot)
 {
@@ -238,8 +239,8 @@ static bool is_cheaper_anew(const kc_store *store, const kc_subgram *sub, size_t
         n * n * sizeof(double) > sub->tuning->matrix_wide_bytes)
         return false;
 
-    /* To pick from all over a matrix is what costs; and whoever is asked is asked for no more than
-     * is needed. */
+    /* To pick from all over a matrix is what costs; and a caller who computes values is asked for
+     * no more than is needed. */
     if (kc_store_picks(store) || kc_store_whole_bytes(store) == 0)
         return n_new == n;
     return n * (work + sub->tuning->matrix_mirror_work) <=

@@ -5,16 +5,16 @@
  * The worst are those of KC_SMO_WAYS classes, every so many points: the very worst is among them,
  * and one of the next few is as good as another.  So what passes find does not depend on how they
  * are cut into parts; every entry is summed up by itself, in the order of the rows. */
-#ifndef KC_SCOUT_H
-#define KC_SCOUT_H
+#ifndef KC_VIOLATOR_SCAN_H
+#define KC_VIOLATOR_SCAN_H
 
 #include "base/kc_crew.h"
 #include "simd/kc_smo_ops.h"
 #include "solver/kc_state.h"
 
-/* Of a side, so many are taken at the most; sides are those of two groups: who is to rise and who
- * to fall, in turn. */
-enum { KC_SCOUT_TAKEN = 8, KC_SCOUT_SIDES = 4, KC_SCOUT_MOST = 32 };
+/* Of a side, so many are taken at the most; a group has two sides, variables
+ * that are to rise and variables that are to fall. */
+enum { KC_SCAN_TAKEN = 8, KC_SCAN_SIDES = 4, KC_SCAN_MAX = 32 };
 
 /* A point that has moved; a cache line, on which a thread finds all it needs. */
 typedef struct kc_move {
@@ -33,7 +33,7 @@ typedef struct kc_violator {
 
 /* Reads and writes grad, up and low of a state, which the caller may change, and exchange, while no
  * pass is under way. */
-typedef struct kc_scout {
+typedef struct kc_scan {
     kc_state *state;
     size_t n;
     int32_t n_groups;
@@ -47,25 +47,25 @@ typedef struct kc_scout {
     kc_survey found[2];                           /* by the pass that was ended last: groups */
     kc_survey part_found[KC_CREW_ROUNDS][KC_CREW_MOST][2]; /* by the last ones, in turn */
     kc_crew crew;
-} kc_scout;
+} kc_scan;
 
-void kc_scout_open(kc_state *state, kc_dtype rows, kc_scout *out);
+void kc_scan_open(kc_state *state, kc_dtype rows, kc_scan *out);
 
-/* To be called before passes, and kc_crew_dismiss(&scout->crew) after them.  is_alone: on
+/* To be called before passes, and kc_crew_dismiss(&scan->crew) after them.  is_alone: on
  * the caller's thread. */
-void kc_scout_hire(kc_scout *scout, bool is_alone);
+void kc_scan_hire(kc_scan *scan, bool is_alone);
 
 /* A pass for n moves, which are read until it is ended: the gradient, up and low, and the worst.
  * One more may be begun while one is under way. */
-void kc_scout_begin(kc_scout *scout, const kc_move *moves, size_t n_moves);
-void kc_scout_end(kc_scout *scout);
+void kc_scan_begin(kc_scan *scan, const kc_move *moves, size_t n_moves);
+void kc_scan_end(kc_scan *scan);
 
 /* Of the pass that was ended last: the largest violation of any group. */
-double kc_scout_violation(const kc_scout *scout);
+double kc_scan_violation(const kc_scan *scan);
 
 /* ... and the worst of all sides, each point once, those of `pending` left out; returns how many.
  * Where nothing is pending, the worst pair of every group is among them. */
-size_t kc_scout_violators(const kc_scout *scout, const kc_move *pending, size_t n_pending,
-                          kc_violator *out);
+size_t kc_scan_violators(const kc_scan *scan, const kc_move *pending, size_t n_pending,
+                         kc_violator *out);
 
 #endif

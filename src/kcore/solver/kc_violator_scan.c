@@ -1,11 +1,11 @@
-/* Passes over all points.  See kc_scout.h. */
-#include "solver/kc_scout.h"
+/* Passes over all points.  See kc_violator_scan.h. */
+#include "solver/kc_violator_scan.h"
 
 #include <math.h>
 
-static_assert(KC_SCOUT_MOST == KC_SCOUT_SIDES * KC_SCOUT_TAKEN, "room for all that are taken");
+static_assert(KC_SCAN_MAX == KC_SCAN_SIDES * KC_SCAN_TAKEN, "room for all that are taken");
 
-/* What the crew is told of a pass: who has moved, and where to put the worst. */
+/* What the crew is told of a pass: the moves, and where to put the worst violators. */
 typedef union order {
     struct {
         const kc_move *moves;
@@ -16,14 +16,14 @@ typedef union order {
 } order;
 static_assert(sizeof(order) == KC_CREW_BYTES, "an order has room for it");
 
-void kc_scout_open(kc_state *state, kc_dtype rows, kc_scout *out)
+void kc_scan_open(kc_state *state, kc_dtype rows, kc_scan *out)
 {
-    *out = (kc_scout){.state = state,
-                      .n = state->dual.n_points,
-                      .n_groups = state->dual.n_groups,
-                      .value_bytes = kc_dtype_bytes(rows),
-                      .sweep = kc_smo_sweep(rows),
-                      .survey = kc_smo_ops_chosen()->survey};
+    *out = (kc_scan){.state = state,
+                     .n = state->dual.n_points,
+                     .n_groups = state->dual.n_groups,
+                     .value_bytes = kc_dtype_bytes(rows),
+                     .sweep = kc_smo_sweep(rows),
+                     .survey = kc_smo_ops_chosen()->survey};
 }
 
 /* ---- A pass, part by part ------------------------------------------------------------------ */
@@ -33,15 +33,15 @@ typedef struct range {
     size_t begin, end;
 } range;
 
-static range part_range(const kc_scout *s, int32_t part)
+static range part_range(const kc_scan *s, int32_t part)
 {
     const size_t end = s->lead_points + (size_t)part * s->part_points;
 
     return (range){part > 0 ? end - s->part_points : 0, end};
 }
 
-/* Up and low of who has moved. */
-static void note_moves(const kc_scout *s, const order *o, range r)
+/* Up and low of the variables that moved. */
+static void note_moves(const kc_scan *s, const order *o, range r)
 {
     for (size_t k = 0; k < o->n_moves; k++) {
         const kc_move *m = &o->moves[k];
@@ -54,10 +54,10 @@ static void note_moves(const kc_scout *s, const order *o, range r)
 }
 
 /* Rows of the matrix into the gradient. */
-static void sweep_range(const kc_scout *s, const order *o, range r)
+static void sweep_range(const kc_scan *s, const order *o, range r)
 {
-    const void *rows[KC_SCOUT_MOST];
-    double delta[KC_SCOUT_MOST];
+    const void *rows[KC_SCAN_MAX];
+    double delta[KC_SCAN_MAX];
 
     for (size_t k = 0; k < o->n_moves; k++) {
         rows[k] = (const char *)o->moves[k].row + r.begin * s->value_bytes;
@@ -70,7 +70,7 @@ static void sweep_range(const kc_scout *s, const order *o, range r)
 
 static void run_part(void *data, const void *words, int32_t part)
 {
-    kc_scout *s = data;
+    kc_scan *s = data;
     const order *o = words;
     const range r = part_range(s, part);
 
@@ -81,7 +81,7 @@ static void run_part(void *data, const void *words, int32_t part)
                   &s->part_found[o->turn][part][g]);
 }
 
-void kc_scout_hire(kc_scout *s, bool is_alone)
+void kc_scan_hire(kc_scan *s, bool is_alone)
 {
     const kc_greedy_tuning *tuning = &s->state->tuning->greedy;
     const size_t most = is_alone ? 1 : kc_min(s->n / tuning->part_points, KC_CREW_MOST);
@@ -96,7 +96,7 @@ void kc_scout_hire(kc_scout *s, bool is_alone)
     s->n_begun = s->n_ended = 0;
 }
 
-void kc_scout_begin(kc_scout *s, const kc_move *moves, size_t n_moves)
+void kc_scan_begin(kc_scan *s, const kc_move *moves, size_t n_moves)
 {
     const order o = {
         .moves = moves, .n_moves = (uint32_t)n_moves, .turn = s->n_begun++ % KC_CREW_ROUNDS};
@@ -119,7 +119,7 @@ static void add_part(kc_survey *all, const kc_survey *part)
     }
 }
 
-void kc_scout_end(kc_scout *s)
+void kc_scan_end(kc_scan *s)
 {
     kc_survey(*parts)[2] = s->part_found[s->n_ended++ % KC_CREW_ROUNDS];
 
@@ -131,7 +131,8 @@ void kc_scout_end(kc_scout *s)
     }
 }
 
-/* ---- Who is worst -------------------------------------------------------------------------- */
+/* ---- The worst violators
+ * -------------------------------------------------------------------------- */
 
 static double group_violation(const kc_survey *found)
 {
@@ -145,7 +146,7 @@ static double group_violation(const kc_survey *found)
     return max_up - min_low;
 }
 
-double kc_scout_violation(const kc_scout *s)
+double kc_scan_violation(const kc_scan *s)
 {
     double largest = -HUGE_VAL;
 
@@ -178,9 +179,9 @@ static size_t choose_side(const kc_survey *found, int32_t side, const kc_move *p
     for (size_t way = 0; way < KC_SMO_WAYS; way++) {
         const kc_violator v = {values[way], (int32_t)at[way], side};
         if (!isfinite(v.value) || is_moving(pending, n_pending, v.at) ||
-            (n == KC_SCOUT_TAKEN && !(sign * v.value > sign * out[n - 1].value)))
+            (n == KC_SCAN_TAKEN && !(sign * v.value > sign * out[n - 1].value)))
             continue;
-        size_t place = n < KC_SCOUT_TAKEN ? n++ : n - 1;
+        size_t place = n < KC_SCAN_TAKEN ? n++ : n - 1;
         for (; place > 0 && sign * v.value > sign * out[place - 1].value; place--)
             out[place] = out[place - 1];
         out[place] = v;
@@ -203,10 +204,10 @@ static size_t join(kc_violator *all, size_t n_all, const kc_violator *more, size
     return n;
 }
 
-size_t kc_scout_violators(const kc_scout *s, const kc_move *pending, size_t n_pending,
-                          kc_violator *out)
+size_t kc_scan_violators(const kc_scan *s, const kc_move *pending, size_t n_pending,
+                         kc_violator *out)
 {
-    kc_violator side_worst[KC_SCOUT_TAKEN];
+    kc_violator side_worst[KC_SCAN_TAKEN];
     size_t n = 0;
 
     for (int32_t side = 0; side < 2 * s->n_groups; side++) {

@@ -1,13 +1,13 @@
-/* The worst few.  See kc_handful.h. */
-#include "solver/kc_handful.h"
+/* The worst few.  See kc_microset.h. */
+#include "solver/kc_microset.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST = KC_SCOUT_MOST };
+enum { MOST = KC_SCAN_MAX };
 
 /* The matrix, if rows of it are runs of the problem's points: through w, sums are others. */
-static void find_matrix(kc_handful *h)
+static void find_matrix(kc_microset *h)
 {
     const kc_store *store = h->state->store;
     const kc_cols *cols = &h->state->dual.cols;
@@ -18,15 +18,15 @@ static void find_matrix(kc_handful *h)
     h->gram = gram + cols->span[0].begin * (h->ld + 1) * kc_dtype_bytes(kc_store_dtype(store));
 }
 
-kc_status kc_handful_create(const kc_state *state, kc_handful *out)
+kc_status kc_microset_create(const kc_state *state, kc_microset *out)
 {
     const size_t n = state->dual.n_points;
 
-    *out = (kc_handful){.state = state,
-                        .n_steps = state->n_steps,
-                        .objective = kc_dual_objective(&state->dual, state->beta, state->grad),
-                        .over = state->tuning->greedy.over_first,
-                        .sense = kc_call_take(state->call, n, sizeof *out->sense)};
+    *out = (kc_microset){.state = state,
+                         .n_steps = state->n_steps,
+                         .objective = kc_dual_objective(&state->dual, state->beta, state->grad),
+                         .over = state->tuning->greedy.over_first,
+                         .sense = kc_call_take(state->call, n, sizeof *out->sense)};
     if (out->sense == NULL)
         return kc_fail_nomem(state->call->err);
     memset(out->sense, 0, n * sizeof *out->sense);
@@ -36,20 +36,20 @@ kc_status kc_handful_create(const kc_state *state, kc_handful *out)
 
 /* ---- The problem of the members ------------------------------------------------------------ */
 
-static size_t member(const kc_handful *h, size_t k)
+static size_t member(const kc_microset *h, size_t k)
 {
     return (size_t)h->members[k].at;
 }
 
 /* Where the matrix has the value of a and b. */
-static const char *value_of(const kc_handful *h, size_t a, size_t b)
+static const char *value_of(const kc_microset *h, size_t a, size_t b)
 {
     return h->gram + (a * h->ld + b) * kc_dtype_bytes(kc_store_dtype(h->state->store));
 }
 
 /* Values among the members, and of those pending against them, out of the matrix: all are asked for
  * before the first is read. */
-static void pick_values(kc_handful *h, const kc_batch *pending)
+static void pick_values(kc_microset *h, const kc_step_set *pending)
 {
     const size_t bytes = kc_dtype_bytes(kc_store_dtype(h->state->store));
     const size_t n = h->n;
@@ -74,7 +74,7 @@ static void pick_values(kc_handful *h, const kc_batch *pending)
                    value_of(h, (size_t)pending->moves[k].at, member(h, b)), bytes);
 }
 
-static kc_status gather_values(kc_handful *h, const kc_batch *pending)
+static kc_status gather_values(kc_microset *h, const kc_step_set *pending)
 {
     const kc_state *state = h->state;
     int32_t points[MOST];
@@ -96,7 +96,7 @@ static kc_status gather_values(kc_handful *h, const kc_batch *pending)
 }
 
 /* The gradient at a member, before what is pending: its value, less what was added to that. */
-static double member_grad(const kc_handful *h, size_t k)
+static double member_grad(const kc_microset *h, size_t k)
 {
     const kc_violator *m = &h->members[k];
     const kc_dual *dual = &h->state->dual;
@@ -107,7 +107,7 @@ static double member_grad(const kc_handful *h, size_t k)
                                         : kc_fall(dual->epsilon, beta, dual->lo[v]));
 }
 
-static void load(kc_handful *h, const kc_batch *pending)
+static void load(kc_microset *h, const kc_step_set *pending)
 {
     const kc_dual *dual = &h->state->dual;
     const kc_dtype dtype = kc_store_dtype(h->state->store);
@@ -153,7 +153,7 @@ static void load(kc_handful *h, const kc_batch *pending)
 /* ---- What comes of it ---------------------------------------------------------------------- */
 
 /* The members that have moved, and how. */
-static void list_moves(const kc_handful *h, kc_batch *out)
+static void list_moves(const kc_microset *h, kc_step_set *out)
 {
     const kc_dual *dual = &h->state->dual;
 
@@ -175,7 +175,7 @@ static void list_moves(const kc_handful *h, kc_batch *out)
 }
 
 /* The fewest visits of rows are needed where a certain share of moves turns back. */
-static void tune(kc_handful *h, const kc_batch *b)
+static void tune(kc_microset *h, const kc_step_set *b)
 {
     const kc_greedy_tuning *tuning = &h->state->tuning->greedy;
 
@@ -194,7 +194,8 @@ static void tune(kc_handful *h, const kc_batch *b)
     h->n_again = h->n_turned = 0;
 }
 
-kc_status kc_handful_solve(kc_handful *h, const kc_batch *pending, int64_t last_step, kc_batch *out)
+kc_status kc_microset_solve(kc_microset *h, const kc_step_set *pending, int64_t last_step,
+                            kc_step_set *out)
 {
     const kc_greedy_tuning *tuning = &h->state->tuning->greedy;
     const int64_t left = last_step - h->n_steps;

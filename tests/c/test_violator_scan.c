@@ -1,6 +1,6 @@
-/* solver/kc_scout.h: what passes add up and find, in any number of parts, one by one and two at a
- * time. */
-#include "solver/kc_scout.h"
+/* solver/kc_violator_scan.h: what passes add up and find, in any number of parts, one by one and
+ * two at a time. */
+#include "solver/kc_violator_scan.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,27 +59,27 @@ typedef struct outcome {
     double grad[N];
     double violation[N_PASSES];
     size_t n_violators[N_PASSES];
-    kc_violator violators[N_PASSES][KC_SCOUT_MOST];
+    kc_violator violators[N_PASSES][KC_SCAN_MAX];
 } outcome;
 
-static void note(const kc_scout *s, size_t pass, outcome *out)
+static void note(const kc_scan *s, size_t pass, outcome *out)
 {
-    out->violation[pass] = kc_scout_violation(s);
-    out->n_violators[pass] = kc_scout_violators(s, NULL, 0, out->violators[pass]);
+    out->violation[pass] = kc_scan_violation(s);
+    out->n_violators[pass] = kc_scan_violators(s, NULL, 0, out->violators[pass]);
 }
 
 /* Ends passes until so many have been. */
-static void end_passes(kc_scout *s, size_t n, outcome *out)
+static void end_passes(kc_scan *s, size_t n, outcome *out)
 {
     while (s->n_ended < n) {
-        kc_scout_end(s);
+        kc_scan_end(s);
         note(s, s->n_ended - 1, out);
     }
 }
 
 static void run_passes(int32_t n_threads, int32_t n_groups, bool is_overlapped, outcome *out)
 {
-    static kc_scout s;
+    static kc_scan s;
     static kc_move moves[2][MOST_MOVES];
     kc_context *ctx = make_context(n_threads, NULL);
     kc_rng rng = kc_rng_seed(7);
@@ -88,12 +88,12 @@ static void run_passes(int32_t n_threads, int32_t n_groups, bool is_overlapped, 
     ctx->n_cpus = n_threads;
     memset(out, 0, sizeof *out);
     REQUIRE(kc_call_begin(&call, ctx, NULL, "passes", NULL) == KC_OK);
-    kc_scout_open(make_state(&call, n_groups, &rng), KC_F32, &s);
-    kc_scout_hire(&s, false);
+    kc_scan_open(make_state(&call, n_groups, &rng), KC_F32, &s);
+    kc_scan_hire(&s, false);
     CHECK(s.crew.n_parts == n_threads);
     for (size_t pass = 0; pass < N_PASSES; pass++) {
         size_t n_moves = make_moves(&rng, n_groups, moves[pass % 2]);
-        kc_scout_begin(&s, moves[pass % 2], n_moves);
+        kc_scan_begin(&s, moves[pass % 2], n_moves);
         end_passes(&s, is_overlapped ? pass : pass + 1, out);
         if (pass % 10 == 9) {
             end_passes(&s, pass + 1, out);
@@ -112,7 +112,7 @@ static void what_is_found_does_not_depend_on_parts_or_on_passes_at_once(void)
 
     for (int32_t n_groups = 1; n_groups <= 2; n_groups++) {
         run_passes(1, n_groups, false, &alone);
-        CHECK(alone.n_violators[0] >= KC_SCOUT_TAKEN && isfinite(alone.violation[0]));
+        CHECK(alone.n_violators[0] >= KC_SCAN_TAKEN && isfinite(alone.violation[0]));
         for (int32_t n_threads = 1; n_threads <= KC_CREW_MOST; n_threads++)
             for (int is_overlapped = 0; is_overlapped < 2; is_overlapped++) {
                 run_passes(n_threads, n_groups, is_overlapped, &other);
@@ -122,41 +122,41 @@ static void what_is_found_does_not_depend_on_parts_or_on_passes_at_once(void)
 }
 
 /* One pass without moves over a problem of one group; then fn. */
-static void after_a_look(void (*fn)(const kc_scout *))
+static void after_a_look(void (*fn)(const kc_scan *))
 {
-    static kc_scout s;
+    static kc_scan s;
     kc_context *ctx = make_context(1, NULL);
     kc_rng rng = kc_rng_seed(3);
     kc_call call;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "look", NULL) == KC_OK);
-    kc_scout_open(make_state(&call, 1, &rng), KC_F32, &s);
-    kc_scout_hire(&s, true);
-    kc_scout_begin(&s, NULL, 0);
-    kc_scout_end(&s);
+    kc_scan_open(make_state(&call, 1, &rng), KC_F32, &s);
+    kc_scan_hire(&s, true);
+    kc_scan_begin(&s, NULL, 0);
+    kc_scan_end(&s);
     fn(&s);
     kc_crew_dismiss(&s.crew);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
 }
 
-static void check_worst(const kc_scout *scout)
+static void check_worst(const kc_scan *scan)
 {
-    const kc_state *s = scout->state;
+    const kc_state *s = scan->state;
     double max_up = -HUGE_VAL, min_low = HUGE_VAL;
-    kc_violator found[KC_SCOUT_MOST];
-    const size_t n = kc_scout_violators(scout, NULL, 0, found);
+    kc_violator found[KC_SCAN_MAX];
+    const size_t n = kc_scan_violators(scan, NULL, 0, found);
     size_t n_up = 0;
 
     for (size_t p = 0; p < N; p++) {
         max_up = fmax(max_up, s->grad[p] + s->up[0][p]);
         min_low = fmin(min_low, s->grad[p] + s->low[0][p]);
     }
-    CHECK(kc_scout_violation(scout) == max_up - min_low);
-    REQUIRE(n == 2 * KC_SCOUT_TAKEN);
+    CHECK(kc_scan_violation(scan) == max_up - min_low);
+    REQUIRE(n == 2 * KC_SCAN_TAKEN);
     for (size_t k = 0; k < n; k++) {
         const double *side = found[k].side == 0 ? s->up[0] : s->low[0];
-        CHECK(found[k].side == (k < KC_SCOUT_TAKEN ? 0 : 1));
+        CHECK(found[k].side == (k < KC_SCAN_TAKEN ? 0 : 1));
         CHECK(found[k].value == s->grad[found[k].at] + side[found[k].at]);
         for (size_t i = 0; i < k; i++)
             CHECK(found[i].at != found[k].at);
@@ -174,17 +174,17 @@ static void the_very_worst_are_found_worst_first(void)
     after_a_look(check_worst);
 }
 
-static void check_pending(const kc_scout *s)
+static void check_pending(const kc_scan *s)
 {
-    kc_violator all[KC_SCOUT_MOST], rest[KC_SCOUT_MOST];
-    const size_t n_all = kc_scout_violators(s, NULL, 0, all);
-    const kc_move pending[2] = {{.at = all[0].at}, {.at = all[KC_SCOUT_TAKEN].at}};
-    const size_t n_rest = kc_scout_violators(s, pending, 2, rest);
+    kc_violator all[KC_SCAN_MAX], rest[KC_SCAN_MAX];
+    const size_t n_all = kc_scan_violators(s, NULL, 0, all);
+    const kc_move pending[2] = {{.at = all[0].at}, {.at = all[KC_SCAN_TAKEN].at}};
+    const size_t n_rest = kc_scan_violators(s, pending, 2, rest);
 
     CHECK(n_rest == n_all); /* others take their place */
-    CHECK(rest[0].at == all[1].at && rest[KC_SCOUT_TAKEN].at == all[KC_SCOUT_TAKEN + 1].at);
+    CHECK(rest[0].at == all[1].at && rest[KC_SCAN_TAKEN].at == all[KC_SCAN_TAKEN + 1].at);
     for (size_t k = 0; k < n_rest; k++)
-        CHECK(rest[k].at != all[0].at && rest[k].at != all[KC_SCOUT_TAKEN].at);
+        CHECK(rest[k].at != all[0].at && rest[k].at != all[KC_SCAN_TAKEN].at);
 }
 
 static void who_is_moving_is_left_out(void)
