@@ -14,7 +14,7 @@ from kcore import _core
 from kcore._base import Fitted
 from kcore._history import History
 from kcore._report import Progress
-from kcore._rules import round_up
+from kcore._rules import round_up, theorem_bound
 from kcore._validate import Points
 from kcore._votes import Ballot
 
@@ -192,16 +192,21 @@ def bound_of(
 ) -> float | None:
     """Return the most corrections by the theorem; None where the vector does not separate.
 
+    None, too, where it is too small for the digits of float64.
     A computed a.y is off by no more than c = 4 (d + 4) 2^-53 |a| |y|, and |a| <= sqrt(k) max |y|
     after k corrections.
     """
     sq_norm, least, _ = _core.perceptron_measure(
         samples.points, samples.codes, samples.n_classes, None, 1, weights, intercept
     )
-    if not least > 0:
-        return None
     n, d = samples.points.shape
-    size = math.hypot(float(np.linalg.norm(weights)), intercept) / least
     longest = sq_norm + float(fit_intercept) + 2 * margin / eta
-    bound = longest * size * size * (n if is_batch else 1)
-    return round_up(bound, 4 * (d + 4) * 2.0**-53, math.sqrt(bound))
+    norm = math.hypot(_norm(weights), intercept)
+    bound = theorem_bound(longest, norm, least, n if is_batch else 1)
+    return None if bound is None else round_up(bound, 4 * (d + 4) * 2.0**-53, math.sqrt(bound))
+
+
+def _norm(vector: NDArray[np.float64]) -> float:
+    """Return the length of a vector whose squares may be beyond float64."""
+    largest = float(np.abs(vector).max())
+    return largest * float(np.linalg.norm(vector / largest)) if largest > 0 else 0.0

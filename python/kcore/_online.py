@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from kcore._kernelized import (
     take_rows,
 )
 from kcore._report import Progress
-from kcore._rules import RULES, RuleEstimator, round_up
+from kcore._rules import RULES, SMALLEST, RuleEstimator, round_up, theorem_bound
 from kcore._validate import CSR, Points
 
 STRATEGIES = {
@@ -337,14 +338,19 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
 
     def _bound(self, state: Active, report: dict[str, Any]) -> float | None:
         nodes = state.learner.nodes
-        is_known = state.is_converged and len(state.classes) == 2 and report["least"] > 0
+        is_known = state.is_converged and len(state.classes) == 2
         if not is_known or nodes is None or isinstance(self.eta, str) or callable(self.eta):
             return None
         if not _core.CompiledKernel(nodes).is_positive:
             return None
+        sq_norm = report["sq_norm"]
+        if not sq_norm > SMALLEST:
+            return None
         longest = report["max_diag"] + 2 * self._real("margin") / self._real("eta")
         n_terms = state.shape[0] if self.rule == "batch" else 1
-        bound = float(longest * n_terms * report["sq_norm"] / report["least"] ** 2)
+        bound = theorem_bound(longest, math.sqrt(sq_norm), report["least"], n_terms)
+        if bound is None:
+            return None
         degrees = sum(degree for _, degree, _, _ in nodes)
         return round_up(bound, _off(state, degrees, int(report["mistakes"].sum())), bound)
 

@@ -141,6 +141,23 @@ class RuleEstimator(Estimator):
         return labels
 
 
+# Products of smaller numbers lose digits, or vanish: a bound made of them would not be one.
+SMALLEST = 2.0**-900
+
+
+def theorem_bound(longest: float, norm: float, least: float, n_terms: int) -> float | None:
+    """Return max |y|^2 |a|^2 / min(a.y)^2, times the terms of a correction.
+
+    Infinity where that is beyond float64; None where the numbers are too small for their digits, or
+    too large to be told.
+    """
+    if not (longest > SMALLEST and norm > SMALLEST and SMALLEST < least < math.inf):
+        return None
+    ratio = norm / least  # squared by products: a power that overflows is an error
+    bound = longest * ratio * ratio * n_terms
+    return None if math.isnan(bound) else bound
+
+
 def round_up(bound: float, off: float, reach: float) -> float:
     """Return the bound of the theorem, raised by what the arithmetic of a learner may be off.
 

@@ -148,7 +148,7 @@ default='rbf'
         The most corrections that the convergence theorem allows, max \|y\|^2 \|a\|^2 / min(a.y)^2
         with the a that was found; None where there is no such theorem: not converged, more than two
         classes, weights, a schedule, a start other than zero, kernels that may not be positive; or
-        where it took more than 65536 passes.
+        where it took more than 65536 passes, or the numbers are too small for float64's digits.
     cache_report_ : CacheReport or None
         Kernel rows of the last `fit`; None where there were none to keep.
 

@@ -127,7 +127,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
     bound_ : float or None
         The most corrections that the convergence theorem allows, from the vector that was found;
         None where there is no such theorem: not converged, more than two classes, weights, a
-        schedule, a warm start, `partial_fit`.
+        schedule, a warm start, `partial_fit`, numbers too small for the digits of float64.
     pocket_mistakes_ : int
         With `pocket`: samples of the last call with a.y <= 0 for the kept vector, over all
         problems.
@@ -554,7 +554,7 @@ def convergence_bound(
     -------
     float or None
         The bound, rounded up by as much as the arithmetic of a learner may be off; None where the
-        vector does not separate the classes.
+        vector does not separate the classes, or is too small for the digits of float64.
 
     Examples
     --------

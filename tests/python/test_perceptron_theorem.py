@@ -1,5 +1,7 @@
 """The convergence theorem of the perceptron: separable samples end within its bound, XOR never."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from kcore import SVC
 from kcore.exceptions import ConvergenceWarning
 from kcore.features import Quadratic
-from kcore.perceptron import Perceptron, convergence_bound
+from kcore.perceptron import KernelPerceptron, Perceptron, convergence_bound
 from test_perceptron import augmented, fit, signs, vectors
 
 # ---- The bound
@@ -111,3 +113,47 @@ def test_xor_is_not_separable_but_with_the_quadratic_map(X):
         assert curve.converged_
         assert curve.n_updates_ <= curve.bound_
         assert (curve.predict(Quadratic().fit_transform(X)) == y).all()
+
+
+# ---- Numbers at the ends of float64
+
+
+def spread_out():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("eta", [5e-324, 1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("gamma", [10, 100, 300, 1000, 1e5, 1e308])
+def test_a_bound_that_is_beyond_numbers_costs_no_fit(gamma, eta, fit_intercept):
+    X, y = spread_out()
+    model = KernelPerceptron(gamma=gamma, eta=eta, fit_intercept=fit_intercept).fit(X, y)
+    assert model.score(X, y) == 1
+    assert model.bound_ is None or model.n_updates_ <= model.bound_
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("eta", [5e-324, 1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-160, 1.0, 1e120, 1e150])
+def test_a_bound_of_tiny_or_huge_samples_is_one_or_none(scale, eta, fit_intercept):
+    X, y = spread_out()
+    model = Perceptron(eta=eta, fit_intercept=fit_intercept, max_iter=500)
+    if scale * eta > 1e300:
+        with pytest.raises(ValueError, match="pass 1 overflows float64"):
+            model.fit(scale * X, y)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(scale * X, y)
+    assert model.bound_ is None or model.n_updates_ <= model.bound_
+
+
+def test_the_bound_does_not_depend_on_the_length_of_the_vector():
+    X, y = [[1.0], [-1.0]], [1, 0]
+    bound = convergence_bound(X, y, [1.0])
+    for scale in (1e-200, 1e200):
+        assert convergence_bound(X, y, [scale]) == pytest.approx(bound, rel=1e-12)
+    assert convergence_bound(X, y, [5e-324]) is None
+    assert convergence_bound(X, y, [1.0], margin=1.0, eta=5e-324) == np.inf
