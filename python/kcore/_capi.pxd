@@ -120,6 +120,9 @@ cdef extern from "kcore/kcore.h" nogil:
         int64_t n_values
         const char *name
 
+    kc_status kc_check_points(
+        kc_context *ctx, const kc_run *run, const kc_points *points, kc_error *err)
+
     # ---- Kernels
 
     ctypedef enum kc_kernel_op:

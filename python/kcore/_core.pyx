@@ -252,6 +252,25 @@ cdef int borrow_csr(View *view, object points) except -1:
     return 0
 
 
+def check_points(points, bytes name):
+    """Refuse points whose structure the core would refuse; values are not read.
+
+    Messages call them `name`.
+    """
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(1)
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    try:
+        open_view(&view, points, name)
+        with nogil:
+            status = kc_check_points(ctx, &run, &view.points, &err)
+        check(status, &err)
+    finally:
+        close_view(&view)
+
+
 cdef char type_code(const Py_buffer *b) noexcept:
     """Return the letter of a native scalar type, or 0 where the format is anything else."""
     return b.format[0] if b.format != NULL and b.format[1] == 0 else 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Estimator, Fitted, check_finite, fitted
-from kcore._validate import CSR, Points
+from kcore._validate import CSR, Points, take_rows
 from kcore.kernels import MAX_DEGREE, Kernel
 
 Nodes: TypeAlias = list[tuple[int, int, float, float]]
@@ -274,16 +274,18 @@ class AskedKernel:
         self.shape = (points.shape[0], points.shape[0])
         self.dtype = np.dtype(np.float64)
         self.function = kernel
-        self._samples = as_user_sees(points)
+        self._points = points
         self._cols = np.arange(points.shape[0])
-        self._others = self._samples
+        self._others = as_user_sees(points)
 
     def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
+        samples = as_user_sees(take_rows(self._points, rows))
         if len(cols) <= len(rows):  # a block beside the rows: not worth forgetting theirs
-            return _ask_kernel(self.function, self._samples[rows], self._samples[cols])
+            others = as_user_sees(take_rows(self._points, cols))
+            return _ask_kernel(self.function, samples, others)
         if not np.array_equal(cols, self._cols):
-            self._cols, self._others = cols, self._samples[cols]
-        return _ask_kernel(self.function, self._samples[rows], self._others)
+            self._cols, self._others = cols, as_user_sees(take_rows(self._points, cols))
+        return _ask_kernel(self.function, samples, self._others)
 
 
 _CHUNK_VALUES = 2**21  # 16 MB of doubles
@@ -293,10 +295,11 @@ def _kernel_chunks(
     kernel: Function, points: Points, vectors: Points
 ) -> Iterator[NDArray[np.float64]]:
     """Give the values of a Python function with the support vectors, some rows at a time."""
-    samples, others = as_user_sees(points), as_user_sees(vectors)
+    others = as_user_sees(vectors)
     n_rows = max(1, _CHUNK_VALUES // max(1, vectors.shape[0]))
     for begin in range(0, points.shape[0], n_rows):
-        values = _ask_kernel(kernel, samples[begin : begin + n_rows], others)
+        some = np.arange(begin, min(begin + n_rows, points.shape[0]))
+        values = _ask_kernel(kernel, as_user_sees(take_rows(points, some)), others)
         _check_values(values, begin)
         yield values
 
@@ -309,11 +312,3 @@ def _in_columns(vectors: Points, support: NDArray[Any], n_samples: int) -> Point
     if len(support) < n_samples:
         return vectors
     return take_rows(vectors, np.argsort(support).astype(np.int32))
-
-
-def take_rows(points: Points, rows: NDArray[np.int32]) -> Points:
-    """Return a copy of some rows."""
-    if not isinstance(points, CSR):
-        return points[rows]
-    part = as_user_sees(points)[rows]
-    return CSR(part.data, part.indices, part.indptr, part.shape)

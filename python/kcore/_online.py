@@ -22,11 +22,10 @@ from kcore._kernelized import (
     Nodes,
     array_type,
     as_user_sees,
-    take_rows,
 )
 from kcore._report import Progress
 from kcore._rules import RULES, SMALLEST, RuleEstimator, round_up, theorem_bound
-from kcore._validate import CSR, Points
+from kcore._validate import CSR, Points, take_rows
 
 STRATEGIES = {
     "oldest": _core.STRATEGY_OLDEST,

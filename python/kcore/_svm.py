@@ -23,10 +23,10 @@ from kcore._base import (
     fitted,
     weights_by_class,
 )
-from kcore._kernelized import AskedKernel, KernelEstimator, array_type, take_rows
+from kcore._kernelized import AskedKernel, KernelEstimator, array_type
 from kcore._machine import Machine, as_start, same_classes, spread
 from kcore._report import FitReport, Progress
-from kcore._validate import CSR, Points
+from kcore._validate import CSR, Points, take_rows
 
 _PRECISIONS = {
     "auto": _core.PRECISION_AUTO,

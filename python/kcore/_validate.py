@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kcore import _core
+
 Float: TypeAlias = np.float32 | np.float64
 
 _FLOAT32 = np.dtype(np.float32)
@@ -71,12 +73,6 @@ def as_points(X: Any, name: str) -> Points:
     return _csr_points(X, name) if is_sparse(X) else _dense_points(X, name)
 
 
-def is_sparse(X: object) -> bool:
-    """Say whether `X` is a sparse matrix or array of SciPy, without importing it."""
-    sparse = sys.modules.get("scipy.sparse")  # Not loaded: then X cannot be of its types.
-    return sparse is not None and bool(sparse.issparse(X))
-
-
 def _dense_points(X: Any, name: str) -> NDArray[Float]:
     array = _as_array(X, name)
     target = _real_dtype(array.dtype, name)
@@ -84,37 +80,6 @@ def _dense_points(X: Any, name: str) -> NDArray[Float]:
     if array.dtype != target or not array.flags.aligned:
         array = _cast(array, target)
     return array
-
-
-def _csr_points(X: Any, name: str) -> CSR:
-    target = _real_dtype(X.dtype, name)
-    _check_shape(X.shape, name)
-    if X.format != "csr":
-        X = X.tocsr()
-    data, indices, indptr = X.data, X.indices, X.indptr
-    _check_csr_arrays(data, indices, indptr, X.shape[0], name)
-    is_int32 = indices.dtype == np.int32 and indptr.dtype == np.int32
-    index_dtype = _INT32 if is_int32 else _INT64
-    return CSR(
-        _as_plain(data, target),
-        _as_plain(indices, index_dtype),
-        _as_plain(indptr, index_dtype),
-        (int(X.shape[0]), int(X.shape[1])),
-    )
-
-
-def _check_csr_arrays(data: Any, indices: Any, indptr: Any, n_rows: int, name: str) -> None:
-    for array, part in ((indices, "indices"), (indptr, "indptr")):
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"{name}.{part} has dtype {array.dtype}; it must hold integers")
-    if data.ndim != 1 or data.shape != indices.shape:
-        raise ValueError(
-            f"{name}.data has shape {data.shape}, {name}.indices has shape {indices.shape}"
-        )
-    if indptr.shape != (n_rows + 1,):
-        raise ValueError(
-            f"{name}.indptr has shape {indptr.shape}, must be ({n_rows + 1},) for {n_rows} rows"
-        )
 
 
 def _as_array(X: Any, name: str) -> NDArray[Any]:
@@ -206,14 +171,146 @@ def _no_objects(X: object, array: NDArray[Any], name: str) -> str:
     return f"{name} has dtype object; convert it to a real dtype such as float64"
 
 
-def _place(index: Any) -> str:
-    words = ("row", "column") if len(index) <= 2 else ("index",) * len(index)
+def _place(index: Any, words: tuple[str, ...] = ("row", "column")) -> str:
+    words = words if len(index) <= 2 else ("index",) * len(index)
     return ", ".join(f"{word} {int(i)}" for word, i in zip(words, index, strict=False))
 
 
 def _brief(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+# ---- Sparse samples
+
+
+def is_sparse(X: object) -> bool:
+    """Say whether `X` is a sparse matrix or array of SciPy, without importing it."""
+    sparse = sys.modules.get("scipy.sparse")  # Not loaded: then X cannot be of its types.
+    return sparse is not None and bool(sparse.issparse(X))
+
+
+def _csr_points(X: Any, name: str) -> CSR:
+    """Return a matrix of any sparse format as CSR, its structure checked.
+
+    Compiled routines of SciPy's trust what they are given: none runs on arrays of the caller's,
+    which may be wrong, and which another thread may change.
+    """
+    _check_shape(X.shape, name)
+    if X.format not in ("csr", "csc", "coo"):
+        X = _coo_of(X, name)
+    target = _real_dtype(_part(X, "data", name).dtype, name)
+    if X.format == "csr":
+        return _compressed(X, name, X.shape, target)
+    return (_csr_of_csc if X.format == "csc" else _csr_of_coo)(X, name, target)
+
+
+def _compressed(X: Any, name: str, shape: tuple[int, int], target: np.dtype[Float]) -> CSR:
+    """Return the three arrays of a compressed matrix that has rows like this shape."""
+    data, indices, indptr = (_part(X, part, name) for part in ("data", "indices", "indptr"))
+    if data.ndim != 1 or data.shape != indices.shape:
+        raise ValueError(
+            f"{name}.data has shape {data.shape}, {name}.indices has shape {indices.shape}"
+        )
+    if indptr.shape != (shape[0] + 1,):
+        raise ValueError(
+            f"{name}.indptr has shape {indptr.shape}, must be ({shape[0] + 1},) for {shape[0]} rows"
+        )
+    is_int32 = indices.dtype == np.int32 and indptr.dtype == np.int32
+    index_dtype = _INT32 if is_int32 else _INT64
+    points = CSR(
+        _as_plain(data, target),
+        _as_plain(indices, index_dtype),
+        _as_plain(indptr, index_dtype),
+        (int(shape[0]), int(shape[1])),
+    )
+    _core.check_points(points, name.encode())
+    return points
+
+
+def _part(X: Any, part: str, name: str) -> NDArray[Any]:
+    """Return an array of a sparse matrix; all but the values hold integers."""
+    array = getattr(X, part)
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name}.{part} is {_brief(array)}; it must be an array")
+    if np.ma.is_masked(array):
+        place = _place(np.argwhere(np.ma.getmaskarray(array))[0][-1:], ("index",))
+        raise ValueError(f"{name}.{part}: {place} is masked; fill masked entries first")
+    if part == "data":
+        return array
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}.{part} has dtype {array.dtype}; it must hold integers")
+    if array.dtype.kind == "u" and array.itemsize == 8 and array.size:
+        k = int(array.argmax())
+        if array.flat[k] > np.iinfo(np.int64).max:
+            raise ValueError(f"{name}.{part}: index {k} is {array.flat[k]}, beyond int64")
+    return array
+
+
+def _csr_of_csc(X: Any, name: str, target: np.dtype[Float]) -> CSR:
+    from scipy.sparse import csc_array
+
+    own = _Arrays(*(_part(X, part, name).copy() for part in ("data", "indices", "indptr")))
+    # The same arrays are the transposed matrix in CSR.
+    checked = _compressed(own, f"{name}.T", (X.shape[1], X.shape[0]), target)
+    rows = csc_array((checked.data, checked.indices, checked.indptr), shape=X.shape).tocsr()
+    return CSR(rows.data, rows.indices, rows.indptr, checked.shape[::-1])
+
+
+class _Arrays(NamedTuple):
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+
+
+def _csr_of_coo(X: Any, name: str, target: np.dtype[Float]) -> CSR:
+    from scipy.sparse import coo_array
+
+    data = _part(X, "data", name)
+    places = [_part(X, part, name).astype(np.int64) for part in ("row", "col")]
+    for array, part, size in zip(places, ("row", "col"), X.shape, strict=True):
+        if data.ndim != 1 or array.shape != data.shape:
+            raise ValueError(
+                f"{name}.data has shape {data.shape}, {name}.{part} has shape {array.shape}"
+            )
+        is_wrong = (array < 0) | (array >= size)
+        if is_wrong.any():
+            k = int(is_wrong.argmax())
+            raise ValueError(f"{name}.{part}: index {k} is {array[k]}, must be 0 to {size - 1}")
+    rows = coo_array((_as_plain(data, target), tuple(places)), shape=X.shape).tocsr()
+    return CSR(rows.data, rows.indices, rows.indptr, (int(X.shape[0]), int(X.shape[1])))
+
+
+def _coo_of(X: Any, name: str) -> Any:
+    """Return a matrix of one of the rare formats as COO, by what SciPy does in Python."""
+    try:
+        if X.format == "lil":  # whose compiled routine trusts lists to be of the same lengths
+            lengths = [(len(row), len(values)) for row, values in zip(X.rows, X.data, strict=True)]
+            for i, (n_columns, n_values) in enumerate(lengths):
+                if n_columns != n_values:
+                    raise ValueError(f"row {i} has {n_columns} columns and {n_values} values")
+        return X.tocoo()
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not a {X.format} matrix: {error}") from error
+
+
+def take_rows(points: Points, rows: NDArray[np.integer[Any]]) -> Points:
+    """Return a copy of some rows, of which nobody else knows."""
+    if not isinstance(points, CSR):
+        some: NDArray[Float] = points[rows]
+        return some
+    begin = points.indptr[rows].astype(np.int64)
+    counts = points.indptr[1:][rows] - begin
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    entries = np.arange(indptr[-1]) + np.repeat(begin - indptr[:-1], counts)
+    taken = CSR(
+        points.data[entries],
+        points.indices[entries].astype(np.int64),
+        indptr,
+        (len(rows), points.shape[1]),
+    )
+    _core.check_points(taken, b"X")
+    return taken
 
 
 # ---- Results

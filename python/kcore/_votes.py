@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._history import History
-from kcore._validate import CSR, Points
+from kcore._validate import CSR, Points, take_rows
 from kcore.kernels import Linear
 
 _CHUNK = 1 << 22  # products that are held at once
@@ -97,7 +97,7 @@ class Ballot:
         if len(log) == 0:
             return longer
         used, place = np.unique(log["sample"], return_inverse=True)
-        taken = _take(points, used, np.float64)
+        taken = _as_float64(take_rows(points, used))
         n_before = 0 if self.samples is None else self.samples.n
         longer.samples = _Rows.of(taken) if self.samples is None else self.samples.then(taken)
         longer.place = self.place.then(n_before + place)
@@ -133,14 +133,10 @@ def as_csr(points: Points) -> CSR:
     return CSR(rows.data, rows.indices, rows.indptr, rows.shape)
 
 
-def _take(points: Points, rows: NDArray[np.intp], dtype: type | None = None) -> Points:
-    if not isinstance(points, CSR):
-        return np.ascontiguousarray(points[rows], dtype=dtype)
-    from scipy.sparse import csr_array
-
-    taken = csr_array((points.data, points.indices, points.indptr), shape=points.shape)[rows]
-    data = taken.data if dtype is None else taken.data.astype(dtype, copy=False)
-    return CSR(data, taken.indices, taken.indptr, taken.shape)
+def _as_float64(points: Points) -> Points:
+    if isinstance(points, CSR):
+        return points._replace(data=points.data.astype(np.float64, copy=False))
+    return np.ascontiguousarray(points, dtype=np.float64)
 
 
 def vote(
@@ -170,7 +166,7 @@ def _vote_one(
         rows = np.arange(begin, min(n, begin + step))
         value = np.zeros((len(rows), n_outputs))  # of the vector at hand
         at_once = max(1, _BLOCK // (len(rows) * n_outputs))
-        gram = _core.gram(linear, _take(points, rows), samples, None, n_threads)
+        gram = _core.gram(linear, take_rows(points, rows), samples, None, n_threads)
         product = gram.astype(np.float64, copy=False) + float(has_intercept)
         for k in range(0, n_updates, at_once):
             some = slice(k, k + at_once)

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import ClassifierMixin, as_samples, fitted
-from kcore._kernelized import AskedKernel, KernelLike, as_user_sees, take_rows
+from kcore._kernelized import AskedKernel, KernelLike, as_user_sees
 from kcore._online import SETTLED, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
 from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
-from kcore._validate import Points
+from kcore._validate import Points, take_rows
 
 __all__ = ["CacheReport", "KernelPerceptron"]
 

@@ -394,6 +394,22 @@ static void a_subset_of_a_view_holds_its_rows(void)
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
 }
 
+/* ---- kc_check_points ---------------------------------------------------------------------- */
+
+static void a_caller_may_ask_for_the_checks_alone(void)
+{
+    static const int32_t bad[] = {0, 2, 1, 3};
+    kc_points view = csr_view(4);
+    kc_error err;
+
+    CHECK(kc_check_points(ctx, NULL, &view, &err) == KC_OK);
+    view.indices = bad;
+    CHECK(kc_check_points(ctx, NULL, &view, &err) == KC_ERR_INDEX);
+    CHECK(strcmp(err.text, "X: row 2 has column index 3 at position 3, must be 0 to 2") == 0);
+    CHECK(kc_check_points(ctx, NULL, NULL, &err) == KC_ERR_ARG);
+    CHECK(strcmp(err.text, "points is NULL") == 0);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -415,6 +431,7 @@ int main(void)
     RUN(a_bad_column_far_into_the_values_is_named);
     RUN(indices_are_read_by_their_width);
     RUN(a_subset_of_a_view_holds_its_rows);
+    RUN(a_caller_may_ask_for_the_checks_alone);
     kc_context_free(ctx);
     return kc_test_end();
 }

@@ -177,6 +177,10 @@ typedef struct kc_points {
     const char *name;               /* what messages call it, such as "X"; may be NULL */
 } kc_points;
 
+/* Checks shape, strides and structure of a view as every call does; values are not read. */
+KC_API KC_MUST_CHECK kc_status kc_check_points(kc_context *ctx, const kc_run *run,
+                                               const kc_points *points, kc_error *err);
+
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 /* A kernel is an expression in postfix order: leaves push, combining nodes pop. */
