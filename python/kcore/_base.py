@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from kcore import _core, exceptions
 from kcore._threads import n_threads
-from kcore._validate import CSR, Points, as_points, is_sparse
+from kcore._validate import Points, as_points, check_finite, is_sparse
 from kcore.kernels import Kernel
 
 _FLOAT32 = np.dtype(np.float32)
@@ -373,40 +373,6 @@ def _as_numbers(X: Any) -> Any:
         return array.astype(np.float64)
     except TypeError as error:
         raise TypeError(f"X has dtype object: {error}") from error
-
-
-_PIECE = 1 << 17  # values that are looked at between two chances for a Ctrl-C
-
-
-def check_finite(points: Points) -> float:
-    """Refuse NaN and infinity, with their place, where the core will not come to it.
-
-    Returns the largest absolute value.
-    """
-    values = points.data[None, : int(points.indptr[-1])] if isinstance(points, CSR) else points
-    n, d = values.shape
-    largest = 0.0
-    height, width = max(1, _PIECE // max(1, d)), min(max(1, d), _PIECE)
-    for i in range(0, n, height):
-        for j in range(0, d, width):
-            found = float(np.abs(values[i : i + height, j : j + width]).max())
-            if not math.isfinite(found):
-                _refuse_piece(points, values[i : i + height, j : j + width], i, j)
-            largest = max(largest, found)
-    return largest
-
-
-def _refuse_piece(points: Points, piece: NDArray[Any], row: int, column: int) -> NoReturn:
-    """Name the first value that is not finite in a piece that begins at this row and column."""
-    i, j = map(int, np.argwhere(~np.isfinite(piece))[0])
-    what = "NaN" if np.isnan(piece[i, j]) else "infinity"
-    row, column = row + i, column + j
-    if isinstance(points, CSR):
-        row, column = (
-            int(np.searchsorted(points.indptr, column, side="right")) - 1,
-            int(points.indices[column]),
-        )
-    raise ValueError(f"X: row {row}, column {column} is {what}, must be finite")
 
 
 def feature_names(X: Any) -> NDArray[np.object_] | None:

@@ -6,7 +6,7 @@ perceptron solves the exclusive or.
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kcore import exceptions
 from kcore._base import Estimator, Fitted, as_samples, check_finite, feature_names
+from kcore._monomials import Products, levels, multiply_dense, multiply_sparse
 from kcore._validate import CSR
 
 if TYPE_CHECKING or not exceptions.has_sklearn():
@@ -31,15 +32,13 @@ else:
 
 __all__ = ["PolynomialMap", "Quadratic"]
 
-_CHUNK = 1 << 20  # values that are multiplied at once
+_PIECE = 1 << 17  # exponents that are written at once
+_MOST_DEGREE = 1000  # as of the polynomial kernel
+_MOST_COLUMNS = int(np.iinfo(np.int32).max)
 
 
 class _Monomials(Fitted):
-    """The products of features that make the columns.
-
-    Columns of degree k are products of one of degree k - 1 and one feature that is not before its
-    last one (after it, where features may not repeat): that order is the lexicographic one.
-    """
+    """The products of features that make the columns."""
 
     def __init__(
         self,
@@ -50,30 +49,33 @@ class _Monomials(Fitted):
         has_bias: bool,
     ) -> None:
         super().__init__(shape, names)
-        self.is_distinct = is_distinct
-        self.has_bias = has_bias
-        d = shape[1]
-        # Products of k features, for k = 0 .. degree.
-        self.counts = [
-            math.comb(d, k) if is_distinct else math.comb(d + k - 1, k) for k in range(degree + 1)
-        ]
+        self.products = Products(_counts(shape[1], degree, is_distinct), is_distinct, has_bias)
+        if sum(self.products.counts) > _MOST_COLUMNS:
+            raise ValueError(
+                f"degree={degree} on {shape[1]} features makes too many columns, at most "
+                f"{_MOST_COLUMNS} are possible"
+            )
 
-    @property
-    def n_columns(self) -> int:
-        """Columns of the result."""
-        return sum(self.counts) - (not self.has_bias)
+    def factors(self) -> Iterator[tuple[int, ...]]:
+        """Give the features that each column is the product of, in lexicographic order."""
+        counts, is_distinct, has_bias = self.products
+        choose = itertools.combinations if is_distinct else itertools.combinations_with_replacement
+        for k in range(not has_bias, len(counts)):
+            yield from choose(range(self.shape[1]), k)
 
-    def grow(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Give, degree by degree, which column of the degree before times which feature."""
-        d = self.shape[1]
-        last = np.full(1, -1 if self.is_distinct else 0, dtype=np.intp)
-        for _ in self.counts[1:]:
-            first = last + self.is_distinct
-            n_followers = d - first
-            before = np.repeat(np.arange(len(last)), n_followers)
-            ends = np.cumsum(n_followers)
-            last = np.arange(len(before)) - np.repeat(ends - n_followers - first, n_followers)
-            yield before, last
+
+def _counts(d: int, degree: int, is_distinct: bool) -> list[int]:
+    """Return how many products of k features there are, for k = 0 .. degree.
+
+    Numbers end with the first that is too large: those that would follow can have thousands of
+    digits.
+    """
+    counts = [1]
+    for k in range(1, degree + 1):
+        counts.append(counts[-1] * (d - k + 1 if is_distinct else d + k - 1) // k)
+        if sum(counts) > _MOST_COLUMNS or counts[-1] == 0:
+            break
+    return counts
 
 
 class PolynomialMap(TransformerMixin, Estimator):
@@ -84,7 +86,7 @@ class PolynomialMap(TransformerMixin, Estimator):
     Parameters
     ----------
     degree : int, default=2
-        Factors of a product at the most.
+        Factors of a product at the most; 1 to 1000.
     include_bias : bool, default=True
         Whether the first column is the constant 1.
     interaction_only : bool, default=False
@@ -125,11 +127,10 @@ class PolynomialMap(TransformerMixin, Estimator):
         -------
         self
         """
-        points = as_samples(X)
-        check_finite(points)
         degree = self._integer("degree")
-        if degree < 1:
-            raise ValueError(f"degree must be at least 1, got {degree}")
+        if not 1 <= degree <= _MOST_DEGREE:
+            raise ValueError(f"degree must be in 1 .. {_MOST_DEGREE}, got {degree}")
+        points = as_samples(X)
         state = _Monomials(
             points.shape,
             feature_names(X),
@@ -137,12 +138,7 @@ class PolynomialMap(TransformerMixin, Estimator):
             bool(self.interaction_only),
             bool(self.include_bias),
         )
-        most = np.iinfo(np.int32).max
-        if state.n_columns > most:
-            raise ValueError(
-                f"degree={degree} on {points.shape[1]} features makes {state.n_columns} columns, "
-                f"at most {most} are possible"
-            )
+        check_finite(points)
         self._fitted = state
         return self
 
@@ -161,39 +157,31 @@ class PolynomialMap(TransformerMixin, Estimator):
         """
         state: _Monomials = self._state("transform")
         points = self._points_to_predict(X, state)
-        check_finite(points)
         if isinstance(points, CSR):
-            return _multiply_sparse(points, state)
-        out = np.empty((points.shape[0], state.n_columns), dtype=points.dtype)
-        done = int(state.has_bias)
-        out[:, :done] = 1
-        block = np.ones((points.shape[0], 1), dtype=points.dtype)  # the columns of one degree
-        for before, last in state.grow():
-            place = out[:, done : done + len(last)]
-            # A few columns at once: what is gathered for them is not the size of the result.
-            step = max(1, _CHUNK // points.shape[0])
-            for k in range(0, len(last), step):
-                some = slice(k, k + step)
-                np.multiply(block[:, before[some]], points[:, last[some]], out=place[:, some])
-            block = place
-            done += len(last)
-        return out
+            return multiply_sparse(points, state.products)
+        return multiply_dense(points, state.products)
 
     @property
     def n_output_features_(self) -> int:
         """Columns of the result."""
-        n_columns: int = self._state("n_output_features_").n_columns
+        n_columns: int = self._state("n_output_features_").products.n_columns
         return n_columns
 
     @property
     def powers_(self) -> NDArray[np.intp]:
         """Exponent of each feature in each column."""
         state: _Monomials = self._state("powers_")
-        powers = [np.zeros((1, state.shape[1]), dtype=np.intp)]
-        for before, last in state.grow():
-            powers.append(powers[-1][before])
-            powers[-1][np.arange(len(last)), last] += 1
-        return np.concatenate(powers if state.has_bias else powers[1:])
+        products, d = state.products, state.shape[1]
+        powers = np.zeros((products.n_columns, d), dtype=np.intp)
+        block, done = np.zeros((1, d), dtype=np.intp), int(products.has_bias)
+        for level in levels(d, products):
+            place = powers[done : done + len(level)]
+            for begin, end in level.pieces(max(1, _PIECE // d)):
+                parents, last = level.children(begin, end)
+                place[begin:end] = block[parents]
+                place[np.arange(begin, end), last] += 1
+            block, done = place, done + len(level)
+        return powers
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return names of the columns, such as ``'x0 x1'`` and ``'x0^2'``.
@@ -221,7 +209,7 @@ class PolynomialMap(TransformerMixin, Estimator):
                 )
             if state.names is not None and not np.array_equal(state.names, names):
                 raise ValueError("input_features is not equal to feature_names_in_")
-        return np.array([_name(powers, names) for powers in self.powers_], dtype=object)
+        return np.array([_name(factors, names) for factors in state.factors()], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -257,56 +245,6 @@ class Quadratic(PolynomialMap):
         super().__init__(2, include_bias=include_bias)
 
 
-def _name(powers: NDArray[np.intp], names: NDArray[np.object_]) -> str:
-    parts = [names[k] if powers[k] == 1 else f"{names[k]}^{powers[k]}" for k in powers.nonzero()[0]]
-    return " ".join(parts) if parts else "1"
-
-
-def _multiply_sparse(points: CSR, state: _Monomials) -> Any:
-    """Return the products that are not zero as a CSR matrix.
-
-    Every product of a row is one of a lower degree times a value at or after its last factor, so
-    that the products of all rows are made degree by degree.
-    """
-    from scipy.sparse import csr_array
-
-    x = csr_array((points.data, points.indices, points.indptr), shape=points.shape, copy=True)
-    x.sum_duplicates()  # sorts, too
-    n, d = x.shape
-    ends = x.indptr[1:].astype(np.intp)
-    # Of each product: its row, value, number among those of its degree, and where its last factor
-    # is stored; at first the empty product of each row.
-    row, value = np.arange(n), np.ones(n, dtype=points.dtype)
-    place = x.indptr[:-1].astype(np.intp) - state.is_distinct
-    factors = np.empty((n, 0), dtype=np.intp)
-    parts = [(row, np.zeros(n, dtype=np.intp), value)] if state.has_bias else []
-    done = int(state.has_bias)
-    for count in state.counts[1:]:
-        first = place + state.is_distinct
-        n_followers = ends[row] - first
-        before = np.repeat(np.arange(len(row)), n_followers)
-        stops = np.cumsum(n_followers)
-        place = np.arange(len(before)) - np.repeat(stops - n_followers - first, n_followers)
-        row, value = row[before], value[before] * x.data[place]
-        factors = np.column_stack([factors[before], x.indices[place]])
-        parts.append((row, done + _rank(factors, d, state.is_distinct), value))
-        done += count
-    rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return csr_array((values, (rows, columns)), shape=(n, done))
-
-
-def _rank(factors: NDArray[np.intp], d: int, is_distinct: bool) -> NDArray[np.intp]:
-    """Return the place of each row of factors among all of so many, in lexicographic order.
-
-    Those that come after c_1 < .. < c_k of 0 .. m - 1 are counted by the first place where they are
-    larger: binomial(m - 1 - c_j, k + 1 - j) each. Factors that may repeat are made to differ by
-    adding 0, 1, .., k - 1.
-    """
-    k = factors.shape[1]
-    m = d if is_distinct else d + k - 1
-    shift = np.zeros(k, dtype=np.intp) if is_distinct else np.arange(k)
-    n_after = np.zeros(len(factors), dtype=np.intp)
-    for j in range(k):
-        table = np.array([math.comb(t, k - j) for t in range(m)], dtype=np.intp)
-        n_after += table[m - 1 - factors[:, j] - shift[j]]
-    return math.comb(m, k) - 1 - n_after
+def _name(factors: tuple[int, ...], names: NDArray[np.object_]) -> str:
+    runs = [(names[k], len(list(run))) for k, run in itertools.groupby(factors)]
+    return " ".join(name if n == 1 else f"{name}^{n}" for name, n in runs) or "1"

@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -14,9 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from conftest import assert_same_bits
+from kcore import _monomials
 from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import Polynomial
 from kcore.perceptron import Perceptron
+from processes import seconds_to_stop
 
 WHOLE = np.array([[2.0, -1.0, 3.0], [0.0, 4.0, -2.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 
@@ -135,9 +139,10 @@ def test_names_of_features_are_kept_and_checked():
 
 def test_bad_input_is_refused_with_its_place():
     for degree, exception, words in [
-        (0, ValueError, "degree must be at least 1, got 0"),
+        (0, ValueError, "degree must be in 1 .. 1000, got 0"),
+        (2**31, ValueError, "degree must be in 1 .. 1000, got 2147483648"),
         (1.5, TypeError, "degree must be an integer, got 1.5"),
-        (40, ValueError, "degree=40 on 100 features makes"),
+        (40, ValueError, "degree=40 on 100 features makes too many columns"),
     ]:
         with pytest.raises(exception, match=words):
             PolynomialMap(degree).fit(np.ones((2, 100)))
@@ -162,3 +167,125 @@ def test_pickles_and_pipelines_work():
     assert model.score(X, [0, 1, 1, 0]) == 1
     model = make_pipeline(Quadratic(), Perceptron()).fit(sp.csr_array(X), [0, 1, 1, 0])
     assert model.score(X, [0, 1, 1, 0]) == 1
+
+
+# ---- Pieces
+
+
+def by_definition(X, factors):
+    """Return the products, multiplied from the left."""
+    columns = []
+    for each in factors:
+        column = np.ones(len(X), X.dtype)
+        for k in each:
+            column = column * X[:, k]
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.booleans(),
+    st.sampled_from([8, 16, 64]),
+    st.integers(0, 2**32 - 1),
+)
+def test_pieces_of_any_size_make_the_same_bits(d, degree, n, distinct, piece, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.6)
+    map_ = PolynomialMap(degree, interaction_only=distinct).fit(X)
+    expected = by_definition(X, products(X, degree, True, distinct)[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_monomials, "_PIECE", piece)
+        patch.setattr(_monomials, "_SMALL", 3)
+        _monomials._small_levels.cache_clear()
+        assert_same_bits(map_.transform(X) + 0, expected + 0)
+        sparse = map_.transform(sp.csr_array(X))
+    _monomials._small_levels.cache_clear()
+    assert sparse.has_canonical_format
+    assert_same_bits(sparse.toarray() + 0, expected + 0)
+
+
+def test_memory_is_that_of_the_result_and_a_few_pieces(rng):
+    dense = rng.standard_normal((3000, 60))
+    for X in (dense, sp.csr_array(dense * (dense > 0.5))):
+        map_ = Quadratic().fit(X)
+        tracemalloc.start()
+        out = map_.transform(X)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        size = sum(a.nbytes for a in (out.data, out.indices)) if sp.issparse(out) else out.nbytes
+        assert peak < size + 12e6
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_ctrl_c_is_heard_within_pieces(storage, rng):
+    X = storage(rng.standard_normal((8000, 120)))
+    map_ = Quadratic().fit(X)
+    waits = [seconds_to_stop(lambda: map_.transform(X), 0.05) for _ in range(3)]
+    assert min(waits) < 0.05
+
+
+# ---- Sizes and numbers that cannot be
+
+
+def test_results_that_no_memory_holds_are_refused_before_any_work():
+    start = time.perf_counter()
+    endless = np.lib.stride_tricks.as_strided(np.ones(1), (2**40, 30), (0, 0))
+    with pytest.raises(MemoryError):
+        Quadratic().fit(np.ones((1, 30))).transform(endless)
+    for degree, d in [(1000, 2**20), (1000, 3000), (2, 2**17), (16, 20)]:
+        X = sp.csr_array((np.ones(1), [0], [0, 1]), (1, d))
+        with pytest.raises(ValueError, match=f"degree={degree} on {d} features makes too many"):
+            PolynomialMap(degree).fit(X)
+    assert time.perf_counter() - start < 10
+
+
+def test_rows_of_too_many_products_are_named(monkeypatch):
+    X = sp.csr_array(np.ones((20, 30)))
+    map_ = Quadratic().fit(X)
+    monkeypatch.setattr(_monomials, "_MOST_PRODUCTS", 1000)
+    with pytest.raises(MemoryError, match=r"^X: its rows up to 19 alone have 9.92e\+03 products"):
+        map_.transform(X)
+
+
+def test_high_degrees_of_few_features_are_made():
+    assert PolynomialMap(1000).fit_transform([[-1.0]]).tolist() == [[1.0, -1.0] * 500 + [1.0]]
+    assert PolynomialMap(1000, interaction_only=True).fit_transform([[2.0, 3.0]]).tolist() == [
+        [1, 2, 3, 6]
+    ]
+
+
+def are_finite(out):
+    return bool(np.isfinite(out.data if sp.issparse(out) else out).all())
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("dtype", "value", "advice"),
+    [
+        (np.float64, 1e160, "overflows float64; scale the features"),
+        (np.float32, 1e20, "overflows float32; scale the features or use float64"),
+    ],
+)
+def test_a_product_that_overflows_is_named(dtype, value, advice, storage):
+    X = np.ones((5, 3), dtype)
+    X[3, 1] = value
+    map_ = Quadratic().fit(X)
+    with pytest.raises(ValueError, match=rf"^X: row 3: the product x1\^2 {advice}$"):
+        map_.transform(storage(X))
+    X[2, [0, 2]] = value
+    X[3, 1] = 1
+    map_ = PolynomialMap(3, interaction_only=True).fit(X)
+    with pytest.raises(ValueError, match=rf"^X: row 2: the product x0 x2 {advice}$"):
+        map_.transform(storage(X))
+    assert are_finite(map_.transform(storage(X[:2])))
+    X[2, [0, 2]] = dtype(np.finfo(dtype).max) ** 0.33  # close to the end, within it
+    assert are_finite(PolynomialMap(3).fit_transform(storage(X)))
+
+
+def test_repeated_columns_whose_sum_overflows_are_refused():
+    X = sp.csr_array((np.array([1e308, 1.0, 1e308]), [1, 0, 1], [0, 3]), (1, 2))
+    with pytest.raises(ValueError, match="X: row 0, column 1 is infinity, must be finite"):
+        Quadratic().fit_transform(X)
