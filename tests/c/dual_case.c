@@ -109,7 +109,7 @@ static kc_dual pose(const sample *s, const setting *set)
     kc_dual dual = {
         .cols = {.span = {{0, s->n}}, .n_spans = 1},
         .n_points = s->n,
-        .n_groups = 1,
+        .n_layers = 1,
         .epsilon = set->epsilon,
         .t = s->t,
         .lo = s->lo,

@@ -67,7 +67,7 @@ static void fill_variables(ref_problem *p, kc_rng *rng, const double *x, size_t 
     }
     if (p->form == REF_ONECLASS)
         p->sum[0] = nu * total[0];
-    if (p->n_groups == 2) {
+    if (p->n_layers == 2) {
         p->sum[0] = nu * fmin(total[0], total[1]);
         p->sum[1] = -p->sum[0];
     }
@@ -80,7 +80,7 @@ ref_problem ref_random_problem(kc_rng *rng, ref_form form, ref_matrix matrix, si
     double *x = malloc(n * d * sizeof *x);
     ref_problem p = {.form = form, .n = n};
 
-    p.n_groups = form == REF_NUSVC || form == REF_NUSVR ? 2 : 1;
+    p.n_layers = form == REF_NUSVC || form == REF_NUSVR ? 2 : 1;
     p.epsilon = form == REF_SVR ? 0.3 * kc_rng_uniform(rng) : 0;
     p.k = malloc(n * n * sizeof *p.k);
     p.k32 = malloc(n * n * sizeof *p.k32);
@@ -95,7 +95,7 @@ ref_problem ref_random_problem(kc_rng *rng, ref_form form, ref_matrix matrix, si
             p.k[i] = (double)p.k32[i];
     }
     fill_variables(&p, rng, x, d, c);
-    for (size_t v = 0; v < (size_t)p.n_groups * n; v++)
+    for (size_t v = 0; v < (size_t)p.n_layers * n; v++)
         p.start[v] = c * normal(rng);
     free(x);
     return p;
@@ -116,7 +116,7 @@ kc_dual ref_dual(const ref_problem *p, double tol)
     return (kc_dual){
         .cols = {.span = {{0, p->n}}, .n_spans = 1},
         .n_points = p->n,
-        .n_groups = p->n_groups,
+        .n_layers = p->n_layers,
         .sum = {p->sum[0], p->sum[1]},
         .epsilon = p->epsilon,
         .t = p->t,
@@ -130,7 +130,7 @@ kc_dual ref_dual(const ref_problem *p, double tol)
 
 static double coefficient(const ref_problem *p, const double *beta, size_t i)
 {
-    return p->n_groups == 2 ? beta[i] + beta[p->n + i] : beta[i];
+    return p->n_layers == 2 ? beta[i] + beta[p->n + i] : beta[i];
 }
 
 /* (K b)_i */
@@ -149,7 +149,7 @@ double ref_objective(const ref_problem *p, const double *beta)
 
     for (size_t i = 0; i < p->n; i++)
         total += coefficient(p, beta, i) * (0.5 * output(p, beta, i) - p->t[i]);
-    for (size_t v = 0; v < (size_t)p->n_groups * p->n; v++)
+    for (size_t v = 0; v < (size_t)p->n_layers * p->n; v++)
         total += p->epsilon * fabs(beta[v]);
     return total;
 }
@@ -178,7 +178,7 @@ static worst_pair find_worst(const ref_problem *p, const double *grad, const dou
 {
     worst_pair worst = {0, 0, -HUGE_VAL};
 
-    for (int32_t g = 0; g < p->n_groups; g++) {
+    for (int32_t g = 0; g < p->n_layers; g++) {
         size_t first = (size_t)g * p->n;
         size_t i = first;
         size_t j = first;
@@ -231,7 +231,7 @@ void ref_solve(const ref_problem *p, double tol, double *beta)
     double *grad = calloc(p->n, sizeof *grad);
     kc_dual dual = ref_dual(p, tol);
 
-    for (size_t v = 0; v < (size_t)p->n_groups * p->n; v++)
+    for (size_t v = 0; v < (size_t)p->n_layers * p->n; v++)
         beta[v] = 0;
     if (kc_dual_repair(&dual, beta, NULL) != KC_OK)
         abort();
@@ -286,7 +286,7 @@ static double primal_of(const ref_problem *p, const kc_solution *s)
             break;
         }
     }
-    for (int32_t g = 0; g < p->n_groups; g++)
+    for (int32_t g = 0; g < p->n_layers; g++)
         fixed += p->sum[g] * s->intercept[g];
     return 0.5 * norm + loss + fixed;
 }
@@ -304,12 +304,12 @@ ref_audit ref_check(const ref_problem *p, const kc_solution *s)
                                       coefficient(p, s->beta, j));
         audit.scale += fabs(p->t[i] * coefficient(p, s->beta, i));
     }
-    for (size_t v = 0; v < (size_t)p->n_groups * p->n; v++) {
+    for (size_t v = 0; v < (size_t)p->n_layers * p->n; v++) {
         audit.out_of_box =
             fmax(audit.out_of_box, fmax(p->lo[v] - s->beta[v], s->beta[v] - p->hi[v]));
         audit.beta_weight += fabs(s->beta[v]);
     }
-    for (int32_t g = 0; g < p->n_groups; g++) {
+    for (int32_t g = 0; g < p->n_layers; g++) {
         double total = 0;
         for (size_t i = 0; i < p->n; i++)
             total += s->beta[(size_t)g * p->n + i];

@@ -23,7 +23,7 @@ typedef enum ref_matrix {
 typedef struct ref_problem {
     ref_form form;
     size_t n;
-    int32_t n_groups;
+    int32_t n_layers;
     double epsilon;
     double sum[2];
     double *k;  /* n * n */

@@ -39,7 +39,7 @@ static kc_method choose(size_t n, size_t work, bool is_linear, const kc_stats *s
     CHECK(kc_store_create(&call, &config, &store) == KC_OK);
     if (store != NULL) {
         const kc_state state = {
-            .store = store, .dual = {.n_points = n, .n_groups = 1}, .tuning = &kc_tuning_default};
+            .store = store, .dual = {.n_points = n, .n_layers = 1}, .tuning = &kc_tuning_default};
         CHECK(work == 1 || is_linear || kc_store_work(store) == work);
         choice = kc_choose(&state, stats);
     }

@@ -9,7 +9,7 @@
 
 static void check_feasible(const kc_dual *dual, const double *beta)
 {
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         double total = 0;
         double size = 0;
         for (size_t p = 0; p < dual->n_points; p++) {
@@ -43,7 +43,7 @@ static void a_feasible_start_is_left_as_it_is(void)
     double t[4] = {1, 1, -1, -1};
     double beta[4] = {0.1, 0.3, -0.15, -0.25};
     double copy[4];
-    kc_dual dual = {.n_points = 4, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 4, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     memcpy(copy, beta, sizeof copy);
     CHECK(kc_dual_repair(&dual, beta, NULL) == KC_OK);
@@ -56,7 +56,7 @@ static void from_zeros_the_first_variables_are_filled(void)
     double hi[5] = {1, 1, 1, 1, 1};
     double t[5] = {0};
     double beta[5] = {0};
-    kc_dual dual = {.n_points = 5, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 5, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     dual.sum[0] = 2.25;
     CHECK(kc_dual_repair(&dual, beta, NULL) == KC_OK);
@@ -70,7 +70,7 @@ static void residues_of_rounding_are_put_on_their_bounds(void)
     double t[7] = {0};
     double beta[7] = {0.3 - 1e-16, 3e-17, 0.1, -1e-16, -0.3 + 6e-17, -5e-17, 1e-15};
     double before = 0, after = 0;
-    kc_dual dual = {.n_points = 7, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 7, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     for (int p = 0; p < 7; p++)
         before += beta[p];
@@ -100,7 +100,7 @@ static void sums_are_restored_where_there_is_most_room(void)
 {
     double lo[4] = {-4e6, -4e6, -4e6, 0}, hi[4] = {4e6, 4e6, 4e6, 1}, t[4] = {0};
     double beta[4] = {4e6, -3e6, -1e6 + 5e-4, 0.5};
-    kc_dual dual = {.n_points = 4, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 4, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     dual.sum[0] = 0.5;
     CHECK_NEAR(kc_dual_settle(&dual, 1, beta), 5e-4, 1e-9);
@@ -109,7 +109,7 @@ static void sums_are_restored_where_there_is_most_room(void)
     CHECK(kc_dual_settle(&dual, 1, beta) == 0);
     /* No variable has room for all of it. */
     double low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, few[3] = {0.75, 0.5, 0.75};
-    kc_dual small = {.n_points = 3, .n_groups = 1, .t = t, .lo = low, .hi = high, .tol = 1e-3};
+    kc_dual small = {.n_points = 3, .n_layers = 1, .t = t, .lo = low, .hi = high, .tol = 1e-3};
     small.sum[0] = 2.875;
     CHECK(kc_dual_settle(&small, 1, few) == 0.875);
     CHECK(few[0] + few[1] + few[2] == 2.875 && few[0] <= 1 && few[1] <= 1 && few[2] <= 1);
@@ -118,7 +118,7 @@ static void sums_are_restored_where_there_is_most_room(void)
 static void sums_are_spread_evenly_over_the_boxes(void)
 {
     double lo[6] = {0, 0, 0, 0, 0, -2}, hi[6] = {1, 3, 0, 0, 0, 0}, t[3] = {0}, beta[6];
-    kc_dual dual = {.n_points = 3, .n_groups = 2, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 3, .n_layers = 2, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     dual.sum[0] = 1;
     dual.sum[1] = -1;
@@ -139,7 +139,7 @@ static void variables_at_a_kink_take_no_residue(void)
     double lo[3] = {-1, -1, -4}, hi[3] = {1, 1, 4}, t[3] = {0};
     double beta[3] = {1 - 2e-16, -1, 0};
     kc_dual dual = {
-        .n_points = 3, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .epsilon = 0.1, .tol = 1e-3};
+        .n_points = 3, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .epsilon = 0.1, .tol = 1e-3};
 
     kc_dual_settle(&dual, 1, beta);
     CHECK(beta[0] == 1 && beta[1] == -1 && beta[2] == 0);
@@ -152,7 +152,7 @@ static void a_sum_out_of_reach_is_refused_with_its_numbers(void)
     double t[2] = {0};
     double beta[2] = {0};
     kc_error err = {0};
-    kc_dual dual = {.n_points = 2, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 2, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     dual.sum[0] = 2.5;
     CHECK(kc_dual_repair(&dual, beta, &err) == KC_ERR_ARG);
@@ -176,7 +176,7 @@ static void the_certificate_holds_at_any_feasible_point(void)
             s.grad[i] = p.t[i];
             for (size_t j = 0; j < n; j++)
                 s.grad[i] -=
-                    p.k[i * n + j] * (p.n_groups == 2 ? s.beta[j] + s.beta[n + j] : s.beta[j]);
+                    p.k[i * n + j] * (p.n_layers == 2 ? s.beta[j] + s.beta[n + j] : s.beta[j]);
         }
         kc_dual_certify(&dual, &s);
         ref_audit audit = ref_check(&p, &s);
@@ -199,7 +199,7 @@ static void the_intercept_is_the_mean_of_free_variables_or_the_middle(void)
     double hi[3] = {1, 1, 0};
     double beta[3] = {0.5, 0.5, -1};
     double grad[3] = {0.25, 0.75, 9};
-    kc_dual dual = {.n_points = 3, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 3, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
     kc_solution s = {.beta = beta, .grad = grad};
 
     kc_dual_certify(&dual, &s);
@@ -219,7 +219,7 @@ static void a_gradient_of_no_numbers_is_no_solution(void)
     double hi[2] = {1, 0};
     double beta[2] = {1, -1};
     double grad[2] = {NAN, NAN};
-    kc_dual dual = {.n_points = 2, .n_groups = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
+    kc_dual dual = {.n_points = 2, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
     kc_solution s = {.beta = beta, .grad = grad, .stop = KC_STOP_CONVERGED};
 
     kc_dual_certify(&dual, &s);
@@ -235,6 +235,49 @@ static void every_stop_has_a_name(void)
     }
 }
 
+/* Coordinate steps on 1/2 b'K b - t'b + epsilon |b|_1 in boxes; what is certified is compared with
+ * the definition at the minimum, and at the start, where the gap is the distance. */
+static void without_groups_the_certificate_is_that_of_boxes_alone(void)
+{
+    enum { N = 12 };
+    kc_rng rng = kc_rng_seed(12);
+    ref_problem p = ref_random_problem(&rng, REF_SVR, REF_RBF, N, 2, false);
+    kc_dual dual = ref_dual(&p, 1e-10);
+    double beta[N], grad[N], before[N];
+    kc_solution s = {.beta = beta, .grad = grad};
+
+    dual.is_box_only = true;
+    memcpy(beta, p.start, sizeof beta);
+    REQUIRE(kc_dual_repair(&dual, beta, NULL) == KC_OK);
+    memcpy(before, beta, sizeof before);
+    for (int k = 0; k < N; k++)
+        CHECK(beta[k] == fmin(fmax(p.start[k], p.lo[k]), p.hi[k]));
+    for (int pass = 0; pass < 2000; pass++)
+        for (int k = 0; k < N; k++) {
+            double slope = p.t[k];
+            for (int j = 0; j < N; j++)
+                slope -= j == k ? 0 : p.k[k * N + j] * beta[j];
+            const double shrunk = fmax(fabs(slope) - p.epsilon, 0) * (slope > 0 ? 1 : -1);
+            beta[k] = fmin(fmax(shrunk / p.k[k * N + k], p.lo[k]), p.hi[k]);
+        }
+    for (int turn = 0; turn < 2; turn++) {
+        for (int k = 0; k < N; k++) {
+            grad[k] = p.t[k];
+            for (int j = 0; j < N; j++)
+                grad[k] -= p.k[k * N + j] * beta[j];
+        }
+        kc_dual_certify(&dual, &s);
+        CHECK(s.intercept[0] == 0);
+        CHECK_NEAR(s.gap, s.primal - s.dual, 1e-10 * (1 + fabs(s.dual)));
+        if (turn == 0)
+            CHECK(s.gap < 1e-9 && s.violation < 1e-9);
+        else
+            CHECK(s.gap > 1e-3 && s.violation > 1e-3);
+        memcpy(beta, before, sizeof beta);
+    }
+    ref_free(&p);
+}
+
 int main(void)
 {
     RUN(any_start_is_repaired_to_a_feasible_one);
@@ -248,6 +291,7 @@ int main(void)
     RUN(the_certificate_holds_at_any_feasible_point);
     RUN(the_intercept_is_the_mean_of_free_variables_or_the_middle);
     RUN(a_gradient_of_no_numbers_is_no_solution);
+    RUN(without_groups_the_certificate_is_that_of_boxes_alone);
     RUN(every_stop_has_a_name);
     return kc_test_end();
 }

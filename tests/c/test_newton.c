@@ -27,11 +27,11 @@ static posed pose(const ref_problem *p, kc_dtype dtype)
     double *grad = out.arrays;
     double *next = out.arrays;
 
-    memcpy(out.beta, p->start, (size_t)p->n_groups * n * sizeof *out.beta);
+    memcpy(out.beta, p->start, (size_t)p->n_layers * n * sizeof *out.beta);
     CHECK(kc_dual_repair(&dual, out.beta, NULL) == KC_OK);
     out.pairs = (kc_pairs){.tuning = &kc_tuning_default,
                            .n = n,
-                           .n_groups = p->n_groups,
+                           .n_layers = p->n_layers,
                            .epsilon = p->epsilon,
                            .lanes = KC_F64,
                            .dtype = dtype,
@@ -39,7 +39,7 @@ static posed pose(const ref_problem *p, kc_dtype dtype)
                            .ld = n};
     out.pairs.grad = next += stride;
     out.pairs.diag = next += stride;
-    for (int32_t g = 0; g < p->n_groups; g++) {
+    for (int32_t g = 0; g < p->n_layers; g++) {
         out.pairs.beta[g] = out.beta + (size_t)g * n;
         out.pairs.lo[g] = p->lo + (size_t)g * n;
         out.pairs.hi[g] = p->hi + (size_t)g * n;
@@ -50,7 +50,7 @@ static posed pose(const ref_problem *p, kc_dtype dtype)
         memcpy((char *)out.pairs.diag + i * bytes, (const char *)gram + i * (n + 1) * bytes, bytes);
         grad[i] = p->t[i];
         for (size_t j = 0; j < n; j++)
-            grad[i] -= p->k[i * n + j] * (out.beta[j] + (p->n_groups == 2 ? out.beta[n + j] : 0));
+            grad[i] -= p->k[i * n + j] * (out.beta[j] + (p->n_layers == 2 ? out.beta[n + j] : 0));
     }
     out.pairs.objective = kc_dual_objective(&dual, out.beta, grad);
     kc_pairs_start(&out.pairs, grad);

@@ -23,7 +23,7 @@ static void a_point_is_idle_where_it_cannot_be_of_use_to_any_violation(void)
     const double grad[] = {-1, 1, 0, -1.5, -2.5, 2.5, 0};
     double both[7];
     int32_t positions[7];
-    kc_state state = {.dual = {.n_points = 7, .n_groups = 1, .lo = lo, .hi = hi},
+    kc_state state = {.dual = {.n_points = 7, .n_layers = 1, .lo = lo, .hi = hi},
                       .tuning = &kc_tuning_default,
                       .beta = beta,
                       .grad = both};
@@ -244,7 +244,7 @@ static void it_does_not_suit_infinite_boxes(void)
     const double lo[] = {0, -1}, hi[] = {INFINITY, 0}, matrix[] = {1, 0, 0, 1};
     double beta[] = {0, 0};
     kc_dual dual = {
-        .cols = {.span = {{0, 2}}, .n_spans = 1}, .n_points = 2, .n_groups = 1, .lo = lo, .hi = hi};
+        .cols = {.span = {{0, 2}}, .n_spans = 1}, .n_points = 2, .n_layers = 1, .lo = lo, .hi = hi};
     kc_store *store = NULL;
     kc_state state;
     kc_call call;

@@ -94,7 +94,7 @@ static void a_warm_start_at_the_solution_takes_no_step(void)
         CHECK(first.solution.n_iter > 0);
         CHECK(again.solution.n_iter == 0);
         CHECK(memcmp(first.solution.beta, again.solution.beta,
-                     (size_t)p.n_groups * p.n * sizeof(double)) == 0);
+                     (size_t)p.n_layers * p.n * sizeof(double)) == 0);
         drop(&first);
         drop(&again);
         ref_free(&p);
@@ -115,7 +115,7 @@ static void max_iter_ends_the_fit_with_a_feasible_point(void)
 static void one_point_or_nothing_free_to_move_is_solved_at_once(void)
 {
     double k = 2, t = 0, lo = 0, hi = 1;
-    ref_problem p = {.form = REF_ONECLASS, .n = 1, .n_groups = 1, .sum = {0.5}};
+    ref_problem p = {.form = REF_ONECLASS, .n = 1, .n_layers = 1, .sum = {0.5}};
     float k32 = 2;
     p.k = &k;
     p.k32 = &k32;
@@ -153,7 +153,7 @@ static void a_tolerance_below_rounding_ends_as_stalled_or_converged(void)
 static result solve_on_line(const double x[4], double y[4], double tol)
 {
     double k[16], lo[4], hi[4];
-    ref_problem p = {.form = REF_CSVC, .n = 4, .n_groups = 1, .k = k, .t = y, .lo = lo, .hi = hi};
+    ref_problem p = {.form = REF_CSVC, .n = 4, .n_layers = 1, .k = k, .t = y, .lo = lo, .hi = hi};
 
     for (int i = 0; i < 4; i++) {
         lo[i] = y[i] > 0 ? 0 : -INFINITY;

@@ -104,7 +104,7 @@ static void stretching_finds_the_minimum_along_the_ray(void)
     double beta[] = {0.01, -0.01};
     kc_dual dual = {.cols = {.span = {{0, 2}}, .n_spans = 1},
                     .n_points = 2,
-                    .n_groups = 1,
+                    .n_layers = 1,
                     .t = t,
                     .lo = lo,
                     .hi = hi,

@@ -14,20 +14,20 @@ enum { N_PADDED = (N + KC_SMO_PAD - 1) / KC_SMO_PAD * KC_SMO_PAD };
 static float rows[N_ROWS][N];
 
 /* Some variables can rise, some can fall, most can do both. */
-static kc_state *make_state(kc_call *call, int32_t n_groups, kc_rng *rng)
+static kc_state *make_state(kc_call *call, int32_t n_layers, kc_rng *rng)
 {
     static double grad[N_PADDED], up[2][N_PADDED], low[2][N_PADDED];
     static kc_state s;
 
     s = (kc_state){.call = call,
-                   .dual = {.n_points = N, .n_groups = n_groups},
+                   .dual = {.n_points = N, .n_layers = n_layers},
                    .tuning = &kc_tuning_default,
                    .grad = grad,
                    .up = {up[0], up[1]},
                    .low = {low[0], low[1]}};
     for (size_t p = 0; p < N_PADDED; p++) {
         grad[p] = p < N ? kc_rng_uniform(rng) - 0.5 : 0;
-        for (int32_t g = 0; g < n_groups; g++) {
+        for (int32_t g = 0; g < n_layers; g++) {
             double kind = p < N ? kc_rng_uniform(rng) : 0;
             up[g][p] = kind < 0.2 ? -HUGE_VAL : -0.01 * g;
             low[g][p] = kind > 0.8 || p >= N ? HUGE_VAL : 0.01 * g;
@@ -37,7 +37,7 @@ static kc_state *make_state(kc_call *call, int32_t n_groups, kc_rng *rng)
 }
 
 /* The moves of a pass. */
-static size_t make_moves(kc_rng *rng, int32_t n_groups, kc_move *out)
+static size_t make_moves(kc_rng *rng, int32_t n_layers, kc_move *out)
 {
     const size_t n = 1 + (size_t)(MOST_MOVES * kc_rng_uniform(rng)) % MOST_MOVES;
     const size_t first = (size_t)(N * kc_rng_uniform(rng)) % N;
@@ -46,7 +46,7 @@ static size_t make_moves(kc_rng *rng, int32_t n_groups, kc_move *out)
         out[k] = (kc_move){.row = rows[(first + 3 * k) % N_ROWS],
                            .delta = kc_rng_uniform(rng) - 0.5,
                            .at = (int32_t)((first + 997 * k) % N)};
-        for (int32_t g = 0; g < n_groups; g++) {
+        for (int32_t g = 0; g < n_layers; g++) {
             out[k].up[g] = k % 3 == 0 ? -HUGE_VAL : 0;
             out[k].low[g] = k % 3 == 1 ? HUGE_VAL : 0;
         }
@@ -77,7 +77,7 @@ static void end_passes(kc_scan *s, size_t n, outcome *out)
     }
 }
 
-static void run_passes(int32_t n_threads, int32_t n_groups, bool is_overlapped, outcome *out)
+static void run_passes(int32_t n_threads, int32_t n_layers, bool is_overlapped, outcome *out)
 {
     static kc_scan s;
     static kc_move moves[2][MOST_MOVES];
@@ -88,11 +88,11 @@ static void run_passes(int32_t n_threads, int32_t n_groups, bool is_overlapped, 
     ctx->n_cpus = n_threads;
     memset(out, 0, sizeof *out);
     REQUIRE(kc_call_begin(&call, ctx, NULL, "passes", NULL) == KC_OK);
-    kc_scan_open(make_state(&call, n_groups, &rng), KC_F32, &s);
+    kc_scan_open(make_state(&call, n_layers, &rng), KC_F32, &s);
     kc_scan_hire(&s, false);
     CHECK(s.crew.n_parts == n_threads);
     for (size_t pass = 0; pass < N_PASSES; pass++) {
-        size_t n_moves = make_moves(&rng, n_groups, moves[pass % 2]);
+        size_t n_moves = make_moves(&rng, n_layers, moves[pass % 2]);
         kc_scan_begin(&s, moves[pass % 2], n_moves);
         end_passes(&s, is_overlapped ? pass : pass + 1, out);
         if (pass % 10 == 9) {
@@ -110,12 +110,12 @@ static void what_is_found_does_not_depend_on_parts_or_on_passes_at_once(void)
 {
     static outcome alone, other;
 
-    for (int32_t n_groups = 1; n_groups <= 2; n_groups++) {
-        run_passes(1, n_groups, false, &alone);
+    for (int32_t n_layers = 1; n_layers <= 2; n_layers++) {
+        run_passes(1, n_layers, false, &alone);
         CHECK(alone.n_violators[0] >= KC_SCAN_TAKEN && isfinite(alone.violation[0]));
         for (int32_t n_threads = 1; n_threads <= KC_CREW_MOST; n_threads++)
             for (int is_overlapped = 0; is_overlapped < 2; is_overlapped++) {
-                run_passes(n_threads, n_groups, is_overlapped, &other);
+                run_passes(n_threads, n_layers, is_overlapped, &other);
                 CHECK(memcmp(&alone, &other, sizeof alone) == 0);
             }
     }

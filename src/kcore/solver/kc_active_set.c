@@ -33,14 +33,14 @@ kc_active_set kc_active_set_find(const kc_state *s, int32_t *positions)
     kc_active_set active = {0, -HUGE_VAL};
     window windows[2];
 
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         double violation;
         windows[g] = find_window(s, g, &violation);
         active.violation = fmax(active.violation, violation);
     }
     for (size_t p = 0; p < n; p++) {
         bool is_idle = true;
-        for (int32_t g = 0; g < dual->n_groups; g++) {
+        for (int32_t g = 0; g < dual->n_layers; g++) {
             const size_t v = (size_t)g * n + p;
             is_idle &=
                 s->grad[p] + kc_rise(dual->epsilon, s->beta[v], dual->hi[v]) < windows[g].low &&

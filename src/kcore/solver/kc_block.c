@@ -26,11 +26,11 @@ bool kc_block_is_too_full(const kc_blocks *s)
 static kc_status take_arrays(kc_blocks *s)
 {
     kc_call *call = s->state->call;
-    const size_t n_groups = (size_t)s->state->dual.n_groups;
+    const size_t n_layers = (size_t)s->state->dual.n_layers;
     const size_t utmost = kc_min(s->state->tuning->block.members_utmost, s->state->dual.n_points);
     const size_t most = kc_round_up(utmost, KC_SMO_PAD);
 
-    s->inner = kc_call_take(call, most * (3 + 5 * n_groups), sizeof *s->inner);
+    s->inner = kc_call_take(call, most * (3 + 5 * n_layers), sizeof *s->inner);
     s->old_coefficient = kc_call_take(call, most, sizeof *s->old_coefficient);
     s->moved_points = kc_call_take(call, most, sizeof *s->moved_points);
     s->moved_delta = kc_call_take(call, most, sizeof *s->moved_delta);
@@ -49,15 +49,15 @@ static kc_status start(kc_blocks *s)
 
     s->utmost_size = kc_min(kc_block_utmost(state->tuning, kc_store_dtype(state->store)), n);
     KC_TRY(take_arrays(s));
-    KC_TRY(kc_workset_create(state->call, &state->tuning->block, n, dual->n_groups, dual->seed,
+    KC_TRY(kc_workset_create(state->call, &state->tuning->block, n, dual->n_layers, dual->seed,
                              &s->set));
     KC_TRY(kc_subgram_create(state->call, state->store, &state->tuning->block, &dual->cols, utmost,
                              &s->sub));
     kc_subgram_retype(state->call->ctx, state->store, &s->sub, s->sub.dtype, s->utmost_size);
     kc_state_refresh(state);
     s->front =
-        (kc_front){.n = n, .n_groups = dual->n_groups, .n_sv = kc_state_count_support(state)};
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+        (kc_front){.n = n, .n_layers = dual->n_layers, .n_sv = kc_state_count_support(state)};
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         s->front.up[g] = state->up[g];
         s->front.low[g] = state->low[g];
     }
@@ -79,7 +79,7 @@ static double look(kc_blocks *s)
     double violation = -HUGE_VAL;
 
     s->front.grad = state->grad;
-    for (int32_t g = 0; g < state->dual.n_groups; g++) {
+    for (int32_t g = 0; g < state->dual.n_layers; g++) {
         kc_peak *peak = &s->front.peak[g];
         *peak = kc_smo_ops_chosen()->f64.scan(state->grad, state->up[g], state->low[g],
                                               kc_round_up(state->dual.n_points, KC_SMO_PAD));

@@ -99,7 +99,7 @@ static void load_block(kc_blocks *s)
 
     *pairs = (kc_pairs){.tuning = s->state->tuning,
                         .n = w,
-                        .n_groups = dual->n_groups,
+                        .n_layers = dual->n_layers,
                         .epsilon = dual->epsilon,
                         .exact_below = s->state->tuning->pairs.exact_tols * dual->tol,
                         .dtype = s->sub.dtype,
@@ -112,7 +112,7 @@ static void load_block(kc_blocks *s)
                         .objective = pairs->objective};
     pairs->grad = next += stride;
     pairs->diag = next += stride;
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         pairs->beta[g] = next += stride;
         pairs->lo[g] = lo[g] = next += stride;
         pairs->hi[g] = hi[g] = next += stride;
@@ -124,7 +124,7 @@ static void load_block(kc_blocks *s)
         grad[k] = s->state->grad[p];
         memcpy((char *)pairs->diag + k * bytes,
                (const char *)s->sub.values + k * (s->sub.ld + 1) * bytes, bytes);
-        for (int32_t g = 0; g < dual->n_groups; g++) {
+        for (int32_t g = 0; g < dual->n_layers; g++) {
             size_t v = (size_t)g * dual->n_points + p;
             pairs->beta[g][k] = s->state->beta[v];
             lo[g][k] = dual->lo[v];
@@ -161,7 +161,7 @@ kc_status kc_block_run(kc_blocks *s, int64_t last_step, bool *has_moved)
 /* A row is wanted again while its variable is free: it will move again. */
 static kc_keep find_keep(const kc_pairs *pairs, size_t k)
 {
-    for (int32_t g = 0; g < pairs->n_groups; g++)
+    for (int32_t g = 0; g < pairs->n_layers; g++)
         if (kc_is_free(pairs->epsilon, pairs->beta[g][k], pairs->lo[g][k], pairs->hi[g][k]))
             return KC_KEEP_HIGH;
     return KC_KEEP_NOT;
@@ -216,7 +216,7 @@ static double find_gain(const kc_blocks *s)
         const size_t p = (size_t)s->sub.position_of[k];
         const double delta = kc_pairs_coefficient(pairs, k) - s->old_coefficient[k];
         gain += 0.5 * delta * (state->grad[p] + state->next_grad[p]);
-        for (int32_t g = 0; g < pairs->n_groups; g++)
+        for (int32_t g = 0; g < pairs->n_layers; g++)
             gain -= pairs->epsilon * (fabs(pairs->beta[g][k]) -
                                       fabs(state->beta[(size_t)g * state->dual.n_points + p]));
     }
@@ -242,7 +242,7 @@ static void store_block(kc_blocks *s)
 
     for (size_t k = 0; k < pairs->n; k++) {
         const size_t p = (size_t)s->sub.position_of[k];
-        for (int32_t g = 0; g < pairs->n_groups; g++)
+        for (int32_t g = 0; g < pairs->n_layers; g++)
             state->beta[(size_t)g * state->dual.n_points + p] = pairs->beta[g][k];
         s->front.n_sv += kc_dual_coefficient(&state->dual, state->beta, p) != 0;
         s->front.n_sv -= s->old_coefficient[k] != 0;

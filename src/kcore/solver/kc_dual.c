@@ -44,7 +44,7 @@ static double spend(const double *lo, const double *hi, double *beta, size_t n, 
     return missing;
 }
 
-static kc_status repair_group(const kc_dual *dual, int32_t g, double *beta, kc_error *err)
+static kc_status repair_layer(const kc_dual *dual, int32_t g, double *beta, kc_error *err)
 {
     size_t n = dual->n_points;
     const double *lo = dual->lo + (size_t)g * n;
@@ -57,6 +57,8 @@ static kc_status repair_group(const kc_dual *dual, int32_t g, double *beta, kc_e
         total += beta[p];
         size += fabs(beta[p]);
     }
+    if (dual->is_box_only)
+        return KC_OK;
     double missing = dual->sum[g] - total;
     /* A start that came from a solution is off by rounding only: leave its free variables. */
     if (fabs(missing) <= 1e-15 * (double)n * size)
@@ -79,19 +81,19 @@ static void spread_evenly(const kc_dual *dual, int32_t g, double *beta)
     for (size_t p = 0; p < dual->n_points; p++)
         room += bound[p];
     for (size_t p = 0; p < dual->n_points; p++)
-        beta[p] = dual->sum[g] != 0 ? bound[p] * (dual->sum[g] / room) : 0;
+        beta[p] = !dual->is_box_only && dual->sum[g] != 0 ? bound[p] * (dual->sum[g] / room) : 0;
 }
 
 void kc_dual_start_evenly(const kc_dual *dual, double *beta)
 {
-    for (int32_t g = 0; g < dual->n_groups; g++)
+    for (int32_t g = 0; g < dual->n_layers; g++)
         spread_evenly(dual, g, beta + (size_t)g * dual->n_points);
 }
 
 kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
 {
-    for (int32_t g = 0; g < dual->n_groups; g++)
-        KC_TRY(repair_group(dual, g, beta + (size_t)g * dual->n_points, err));
+    for (int32_t g = 0; g < dual->n_layers; g++)
+        KC_TRY(repair_layer(dual, g, beta + (size_t)g * dual->n_points, err));
     return KC_OK;
 }
 
@@ -169,7 +171,7 @@ double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
     const double most = RESIDUE_TOL_SHARE * dual->tol / largest_diag;
     double moved = 0;
 
-    for (int32_t g = 0; g < dual->n_groups; g++, beta += n) {
+    for (int32_t g = 0; g < dual->n_layers; g++, beta += n) {
         const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
         double size = 0;
 
@@ -177,7 +179,8 @@ double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
             size = kc_higher(fabs(beta[p]), size);
         for (size_t p = 0; p < n; p++)
             beta[p] = settle_one(beta[p], lo[p], hi[p], size, most);
-        moved += restore_sum(dual, g, beta);
+        if (!dual->is_box_only)
+            moved += restore_sum(dual, g, beta);
     }
     return moved;
 }
@@ -210,6 +213,8 @@ static summary summarise(const kc_dual *dual, const kc_solution *solution, int32
             n_free++;
         }
     }
+    if (dual->is_box_only)
+        return s;
     if (n_free > 0)
         s.mu = total / (double)n_free;
     else if (isfinite(s.max_up) && isfinite(s.min_low))
@@ -246,7 +251,7 @@ static double linear_part(const kc_dual *dual, const double *beta)
 
     for (size_t p = 0; p < dual->n_points; p++) {
         total += kc_dual_coefficient(dual, beta, p) * dual->t[p] - dual->epsilon * fabs(beta[p]);
-        if (dual->n_groups == 2)
+        if (dual->n_layers == 2)
             total -= dual->epsilon * fabs(beta[dual->n_points + p]);
     }
     return total;
@@ -289,7 +294,7 @@ static void certify_boxes(const kc_dual *dual, kc_solution *solution)
     double gap = 0;
     double slack = 0;
 
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         double mu = solution->intercept[g];
         for (size_t p = 0; p < n; p++) {
             size_t v = (size_t)g * n + p;
@@ -306,7 +311,7 @@ static void certify_boxes(const kc_dual *dual, kc_solution *solution)
 
 static bool has_infinite_box(const kc_dual *dual)
 {
-    for (size_t v = 0; v < (size_t)dual->n_groups * dual->n_points; v++)
+    for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++)
         if (isinf(dual->lo[v]) || isinf(dual->hi[v]))
             return true;
     return false;
@@ -322,7 +327,7 @@ static void certify_margins(const kc_dual *dual, kc_solution *solution)
 
     solution->gap = HUGE_VAL;
     solution->primal = HUGE_VAL;
-    if (dual->n_groups != 1 || dual->epsilon != 0)
+    if (dual->n_layers != 1 || dual->epsilon != 0)
         return;
     for (size_t p = 0; p < dual->n_points; p++) {
         if (fabs(dual->t[p]) != 1)
@@ -345,12 +350,14 @@ static void certify_margins(const kc_dual *dual, kc_solution *solution)
 void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
 {
     solution->violation = -HUGE_VAL;
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         summary s = summarise(dual, solution, g);
         solution->intercept[g] = s.mu;
-        solution->violation = fmax(solution->violation, s.max_up - s.min_low);
+        const double violation =
+            dual->is_box_only ? fmax(s.max_up, -s.min_low) : s.max_up - s.min_low;
+        solution->violation = fmax(solution->violation, violation);
     }
-    if (dual->n_groups == 1)
+    if (dual->n_layers == 1)
         solution->intercept[1] = 0;
     solution->dual = -kc_dual_objective(dual, solution->beta, solution->grad);
     if (has_infinite_box(dual))

@@ -1,11 +1,12 @@
 /* The one optimisation problem of the SVM family, in signed form:
  *
- *     minimise    1/2 b'K b - t'b + sum_v phi(beta_v)        b_p = sum over groups g of beta_gp
- *     subject to  lo <= beta <= hi,   sum of beta in group g = sum[g]
+ *     minimise    1/2 b'K b - t'b + sum_v phi(beta_v)        b_p = sum over layers l of beta_lp
+ *     subject to  lo <= beta <= hi,   sum of beta in layer l = sum[l]
  *
  * with phi = 0 or epsilon |beta|.  K is the plain kernel matrix: labels are in t, lo and hi, not in
- * K, so that rows are shared between problems.  A group has one variable at every position; a box
- * [0, 0] says that it has none there.  Variable v = g * n_points + p.
+ * K, so that rows are shared between problems.  A layer has one variable at every position; a box
+ * [0, 0] says that it has none there.  Variable v = l * n_points + p.  Layers whose sum is fixed
+ * are called groups: all of them, or none, where the problem has boxes only.
  *
  *     C-SVC        1 group, t = y, box [0, C_p] or [-C_p, 0] by the sign of y, sum 0
  *     epsilon-SVR  1 group, t = targets, box [-C_p, C_p], epsilon, sum 0
@@ -14,10 +15,12 @@
  *                  [-w_p, 0], sums +- nu sum(w) / 2
  *     nu-SVR       2 groups, t = targets, boxes [0, C_p] and [-C_p, 0] at every position,
  *                  sums +- C nu n / 2
+ *     boxes only   no group: mu is 0, and a variable violates by itself
  *
  * Bounds may be infinite (hard margin).  grad_p = t_p - (K b)_p at all times.  A variable below its
  * upper bound can rise, at the up-value grad - phi'(beta+); one above its lower bound can fall, at
- * the low-value grad - phi'(beta-).  The violation of a group is max up-value - min low-value, and
+ * the low-value grad - phi'(beta-).  The violation of a group is max up-value - min low-value, that
+ * of a layer without a sum the larger of max up-value and -(min low-value), and
  * the problem is solved when the largest violation is below tol: libsvm's rule, over all variables.
  *
  * The certificate: with v = grad - mu_group,
@@ -41,15 +44,16 @@ typedef enum kc_method {
 
 /* All arrays are the caller's and are only read. */
 typedef struct kc_dual {
-    kc_cols cols;     /* the points, as columns of the store */
-    size_t n_points;  /* kc_cols_count(&cols), >= 1 */
-    int32_t n_groups; /* 1 or 2 */
-    double sum[2];
+    kc_cols cols;        /* the points, as columns of the store */
+    size_t n_points;     /* kc_cols_count(&cols), >= 1 */
+    int32_t n_layers;    /* 1 or 2 */
+    bool is_box_only;    /* there are no groups */
+    double sum[2];       /* of the groups */
     double epsilon;      /* >= 0 */
     const double *t;     /* n_points */
-    const double *lo;    /* n_groups * n_points, lo <= hi */
-    const double *hi;    /* n_groups * n_points */
-    const double *start; /* n_groups * n_points, repaired to feasibility; NULL: zeros, repaired */
+    const double *lo;    /* n_layers * n_points, lo <= hi */
+    const double *hi;    /* n_layers * n_points */
+    const double *start; /* n_layers * n_points, repaired to feasibility; NULL: zeros, repaired */
     double tol;          /* > 0 */
     int64_t max_iter;    /* pair steps; 0: max(10^7, 100 n_points) */
     uint64_t seed;       /* of the random working sets */
@@ -63,13 +67,13 @@ typedef struct kc_dual {
 
 /* The arrays beta and grad are the caller's (from the arena, say); the rest is filled. */
 typedef struct kc_solution {
-    double *beta;        /* n_groups * n_points; bounds are met exactly, sums to rounding */
+    double *beta;        /* n_layers * n_points; bounds are met exactly, sums to rounding */
     double *grad;        /* n_points: t - K b */
-    double intercept[2]; /* mu of each group: mean value of its free variables, else the middle of
-                            [max up-value, min low-value]; f(x) = sum_p b_p K(x_p, x) + intercept
-                            where there is one group */
+    double intercept[2]; /* mu of each layer: 0 without groups, else the mean value of its free
+                            variables, or the middle of [max up-value, min low-value]; f(x) = sum_p
+                            b_p K(x_p, x) + intercept where there is one layer */
     kc_stop stop;
-    double violation;         /* largest over the groups; <= 0 possible where nothing violates */
+    double violation;         /* largest over the layers; <= 0 possible where nothing violates */
     double primal, dual, gap; /* dual is to be maximised: -objective; primal = dual + gap */
     bool is_certified;        /* else the intercepts are the best known, the numbers above NaN */
     int64_t n_iter;           /* pair steps */
@@ -82,7 +86,7 @@ typedef struct kc_solution {
 /* b_p: the sum of the variables at a position. */
 KC_INLINE double kc_dual_coefficient(const kc_dual *dual, const double *beta, size_t p)
 {
-    return dual->n_groups == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
+    return dual->n_layers == 2 ? beta[p] + beta[dual->n_points + p] : beta[p];
 }
 
 /* What is added to the gradient for a variable that is to rise (fall): simd/kc_smo_ops.h. */

@@ -5,7 +5,7 @@
  * group. */
 static void count_members(const kc_pairs *pairs, kc_stats *c, double *mid)
 {
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
+    for (int32_t g = 0; g < pairs->n_layers; g++) {
         size_t n_free;
         mid[g] = kc_pairs_mu(pairs, g, &n_free);
         c->n_free += n_free;
@@ -18,7 +18,7 @@ static bool is_violator(const kc_state *s, size_t p, double grad, const double *
 {
     bool is_any = false;
 
-    for (int32_t g = 0; g < s->dual.n_groups; g++)
+    for (int32_t g = 0; g < s->dual.n_layers; g++)
         is_any |= s->up[g][p] != s->low[g][p] &&
                   (grad + s->up[g][p] > mid[g] || grad + s->low[g][p] < mid[g]);
     return is_any;

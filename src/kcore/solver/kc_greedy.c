@@ -37,7 +37,7 @@ static bool is_free(const greedy *s, const kc_move *m)
 {
     bool is_any = false;
 
-    for (int32_t g = 0; g < s->state->dual.n_groups; g++)
+    for (int32_t g = 0; g < s->state->dual.n_layers; g++)
         is_any |= m->up[g] == m->low[g];
     return is_any;
 }
@@ -60,7 +60,7 @@ static kc_status add_rows(greedy *s, const kc_step_set *b)
                           state->next_grad));
     kc_state_swap(state);
     for (size_t k = 0; k < b->n; k++)
-        for (int32_t g = 0; g < state->dual.n_groups; g++) {
+        for (int32_t g = 0; g < state->dual.n_layers; g++) {
             state->up[g][b->moves[k].at] = b->moves[k].up[g];
             state->low[g][b->moves[k].at] = b->moves[k].low[g];
         }
@@ -93,7 +93,7 @@ static kc_status end_pass(greedy *s)
     if (!s->has_matrix)
         KC_TRY(add_rows(s, b));
     for (size_t k = 0; k < b->n; k++)
-        for (int32_t g = 0; g < state->dual.n_groups; g++)
+        for (int32_t g = 0; g < state->dual.n_layers; g++)
             state->beta[(size_t)g * state->dual.n_points + (size_t)b->moves[k].at] = b->beta[g][k];
     s->n_applied++;
     state->n_steps = b->n_steps;

@@ -115,7 +115,7 @@ static void load(kc_microset *h, const kc_step_set *pending)
 
     h->pairs = (kc_pairs){.tuning = h->state->tuning,
                           .n = h->n,
-                          .n_groups = dual->n_groups,
+                          .n_layers = dual->n_layers,
                           .epsilon = dual->epsilon,
                           .over = h->over,
                           .exact_below = h->state->tuning->pairs.exact_tols * dual->tol,
@@ -127,7 +127,7 @@ static void load(kc_microset *h, const kc_step_set *pending)
                           .ld = MOST,
                           .n_steps = h->n_steps,
                           .objective = h->objective};
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         h->pairs.beta[g] = h->inner_beta[g];
         h->pairs.lo[g] = h->lo[g];
         h->pairs.hi[g] = h->hi[g];
@@ -140,7 +140,7 @@ static void load(kc_microset *h, const kc_step_set *pending)
             h->grad[k] -= pending->moves[i].delta * kc_number_at(h->cross, i * MOST + k, dtype);
         memcpy((char *)h->diag + k * bytes, (const char *)h->values + k * (MOST + 1) * bytes,
                bytes);
-        for (int32_t g = 0; g < dual->n_groups; g++) {
+        for (int32_t g = 0; g < dual->n_layers; g++) {
             size_t v = (size_t)g * dual->n_points + member(h, k);
             h->inner_beta[g][k] = h->state->beta[v];
             h->lo[g][k] = dual->lo[v];
@@ -161,7 +161,7 @@ static void list_moves(const kc_microset *h, kc_step_set *out)
         const size_t p = member(h, k);
         bool has_moved = false;
         kc_move m = {.at = (int32_t)p, .row = h->gram != NULL ? value_of(h, p, 0) : NULL};
-        for (int32_t g = 0; g < dual->n_groups; g++) {
+        for (int32_t g = 0; g < dual->n_layers; g++) {
             double before = h->state->beta[(size_t)g * dual->n_points + p];
             has_moved |= h->inner_beta[g][k] != before;
             m.delta += h->inner_beta[g][k] - before;

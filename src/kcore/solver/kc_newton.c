@@ -51,7 +51,7 @@ static size_t count_free(const kc_pairs *pairs, double tol)
 {
     size_t n = 0;
 
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
+    for (int32_t g = 0; g < pairs->n_layers; g++) {
         size_t n_free;
         const double mu = kc_pairs_mu(pairs, g, &n_free);
         for (size_t p = 0; p < pairs->n; p++)
@@ -87,7 +87,7 @@ static void list_variables(newton *w, double tol)
 
     for (size_t p = 0; p < pairs->n; p++)
         w->grad[p] = kc_number_at(pairs->grad, p, pairs->lanes);
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
+    for (int32_t g = 0; g < pairs->n_layers; g++) {
         size_t n_free;
         const double mu = kc_pairs_mu(pairs, g, &n_free);
         for (size_t p = 0; p < pairs->n; p++) {
@@ -193,7 +193,7 @@ static void find_shares(const newton *w, const double *off, double *mu)
     for (size_t i = 0; i < w->n_free; i++) {
         const int32_t g = free_one(w, i)->group;
         b[g] += w->delta[i];
-        for (int32_t h = 0; h < w->pairs->n_groups; h++)
+        for (int32_t h = 0; h < w->pairs->n_layers; h++)
             a[g][h] += w->ones[h][i];
     }
     for (int32_t g = 0; g < 2; g++)
@@ -211,15 +211,15 @@ static void solve(newton *w, const double *off)
     for (size_t i = 0; i < w->n_free; i++) {
         const variable *v = free_one(w, i);
         w->delta[i] = w->grad[v->at] + v->shift;
-        for (int32_t g = 0; g < w->pairs->n_groups; g++)
+        for (int32_t g = 0; g < w->pairs->n_layers; g++)
             w->ones[g][i] = v->group == g;
     }
     substitute(w, w->delta);
-    for (int32_t g = 0; g < w->pairs->n_groups; g++)
+    for (int32_t g = 0; g < w->pairs->n_layers; g++)
         substitute(w, w->ones[g]);
     find_shares(w, off, mu);
     for (size_t i = 0; i < w->n_free; i++)
-        for (int32_t g = 0; g < w->pairs->n_groups; g++)
+        for (int32_t g = 0; g < w->pairs->n_layers; g++)
             w->delta[i] -= mu[g] * w->ones[g][i];
 }
 
@@ -270,7 +270,7 @@ static bool settle_sums(newton *w)
     double off[2];
 
     find_off(w, off);
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
+    for (int32_t g = 0; g < pairs->n_layers; g++) {
         variable *best = NULL;
         double most_room = fabs(off[g]);
         for (size_t k = 0; k < w->n_vars; k++) {

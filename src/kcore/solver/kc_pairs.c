@@ -101,7 +101,7 @@ void kc_pairs_start(kc_pairs *pairs, const double *grad)
         write_at(pairs->lanes, pairs->grad, p, 0);
         write_at(pairs->dtype, pairs->diag, p, 1);
     }
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
+    for (int32_t g = 0; g < pairs->n_layers; g++) {
         for (size_t p = 0; p < pairs->n; p++)
             refresh(pairs, g, p);
         for (size_t p = pairs->n; p < n_padded; p++) {
@@ -118,7 +118,7 @@ double kc_pairs_violation(const kc_pairs *pairs, int32_t *group)
     double largest = -HUGE_VAL;
 
     *group = 0;
-    for (int32_t g = 0; g < pairs->n_groups; g++) {
+    for (int32_t g = 0; g < pairs->n_layers; g++) {
         double violation = pairs->peak[g].max_up - pairs->peak[g].min_low;
         if (violation > largest || isnan(violation)) {
             largest = violation;
@@ -258,7 +258,7 @@ static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step
     refresh(pairs, g, j);
     pairs->n_steps++;
     pairs->objective -= s->gain;
-    if (pairs->n_groups == 1) {
+    if (pairs->n_layers == 1) {
         kc_top top =
             pairs->ops->move(pairs->grad, rows[0], rows[1], s->length, pairs->up[0], pairs->n);
         pairs->peak[0].max_up = top.max_up;
@@ -300,7 +300,7 @@ static kc_status take_step(kc_pairs *pairs, double tol, double *violation, bool 
     int32_t g;
 
     *violation = kc_pairs_violation(pairs, &g);
-    if (pairs->n_groups == 2 && !(*violation >= tol))
+    if (pairs->n_layers == 2 && !(*violation >= tol))
         return KC_OK;
     size_t pair[2] = {pairs->peak[g].at, 0};
     if (!isfinite(pairs->peak[g].max_up)) {

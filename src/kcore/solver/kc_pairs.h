@@ -23,7 +23,7 @@ typedef kc_status kc_fetch_fn(void *data, const size_t *positions, size_t n_rows
 typedef struct kc_pairs {
     const kc_tuning *tuning;
     size_t n; /* positions */
-    int32_t n_groups;
+    int32_t n_layers;
     double epsilon;
     double over;        /* what steps to the minimum are multiplied by; 0: by what rows share */
     double exact_below; /* violations below this are answered by exact steps */
@@ -76,7 +76,7 @@ kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_s
 /* b_p: the sum of the variables at a position. */
 KC_INLINE double kc_pairs_coefficient(const kc_pairs *pairs, size_t p)
 {
-    return pairs->n_groups == 2 ? pairs->beta[0][p] + pairs->beta[1][p] : pairs->beta[0][p];
+    return pairs->n_layers == 2 ? pairs->beta[0][p] + pairs->beta[1][p] : pairs->beta[0][p];
 }
 
 #endif

@@ -81,7 +81,7 @@ typedef struct arrays {
 static kc_status take_arrays(const level *whole, size_t n, level *part, arrays *out)
 {
     kc_call *call = whole->state->call;
-    const size_t n_vars = (size_t)whole->state->dual.n_groups * n;
+    const size_t n_vars = (size_t)whole->state->dual.n_layers * n;
 
     out->t = kc_call_take(call, n, sizeof *out->t);
     out->lo = kc_call_take(call, n_vars, sizeof *out->lo);
@@ -106,7 +106,7 @@ static void pose(const level *whole, const level *part, const arrays *a, kc_dual
         part->points[k] = (int32_t)kc_cols_point(&s->dual.cols, p);
         a->t[k] = whole->next_grad[p];
         a->grad[k] = s->grad[p];
-        for (int32_t g = 0; g < dual->n_groups; g++) {
+        for (int32_t g = 0; g < dual->n_layers; g++) {
             const size_t from = (size_t)g * s->dual.n_points + p, to = (size_t)g * n + k;
             a->lo[to] = s->dual.lo[from];
             a->hi[to] = s->dual.hi[from];
@@ -189,7 +189,7 @@ static void take_over(level *whole, const level *part)
     const kc_state *of_part = part->state;
 
     for (size_t k = 0; k < of_part->dual.n_points; k++)
-        for (int32_t g = 0; g < s->dual.n_groups; g++)
+        for (int32_t g = 0; g < s->dual.n_layers; g++)
             s->beta[(size_t)g * s->dual.n_points + (size_t)whole->active[k]] =
                 of_part->beta[(size_t)g * of_part->dual.n_points + k];
     s->n_steps = of_part->n_steps;

@@ -61,7 +61,7 @@ static kc_pairs describe(smo *s)
     kc_pairs pairs = {
         .tuning = state->tuning,
         .n = dual->n_points,
-        .n_groups = dual->n_groups,
+        .n_layers = dual->n_layers,
         .epsilon = dual->epsilon,
         .exact_below = is_small ? HUGE_VAL : state->tuning->pairs.exact_tols * dual->tol,
         .lanes = KC_F64,
@@ -77,7 +77,7 @@ static kc_pairs describe(smo *s)
         .objective = kc_dual_objective(dual, state->beta, state->grad),
     };
 
-    for (int32_t g = 0; g < dual->n_groups; g++) {
+    for (int32_t g = 0; g < dual->n_layers; g++) {
         pairs.beta[g] = state->beta + (size_t)g * dual->n_points;
         pairs.lo[g] = dual->lo + (size_t)g * dual->n_points;
         pairs.hi[g] = dual->hi + (size_t)g * dual->n_points;
@@ -123,15 +123,15 @@ static kc_status run_in_floats(smo *s, int64_t max_steps)
     kc_state *state = s->state;
     kc_arena_point point = kc_arena_mark(state->call->arena);
     size_t n_padded = kc_round_up(s->pairs.n, KC_SMO_PAD);
-    size_t n_groups = (size_t)s->pairs.n_groups;
-    float *arrays = kc_call_take(state->call, n_padded * (1 + 2 * n_groups), sizeof *arrays);
+    size_t n_layers = (size_t)s->pairs.n_layers;
+    float *arrays = kc_call_take(state->call, n_padded * (1 + 2 * n_layers), sizeof *arrays);
     kc_pairs pairs = s->pairs;
 
     if (arrays == NULL)
         return kc_fail_nomem(state->call->err);
     pairs.lanes = KC_F32;
     pairs.grad = arrays;
-    for (size_t g = 0; g < n_groups; g++) {
+    for (size_t g = 0; g < n_layers; g++) {
         pairs.up[g] = arrays + n_padded * (1 + 2 * g);
         pairs.low[g] = arrays + n_padded * (2 + 2 * g);
     }

@@ -25,7 +25,7 @@ static size_t count_free(const kc_state *s)
 {
     size_t n_free = 0;
 
-    for (int32_t g = 0; g < s->dual.n_groups; g++)
+    for (int32_t g = 0; g < s->dual.n_layers; g++)
         for (size_t p = 0; p < s->dual.n_points; p++)
             n_free += s->up[g][p] == s->low[g][p];
     return n_free;
@@ -101,7 +101,7 @@ static kc_status run_methods(kc_state *s)
 
 static kc_status take_start(kc_call *call, const kc_dual *dual, kc_solution *out)
 {
-    const size_t n_vars = (size_t)dual->n_groups * dual->n_points;
+    const size_t n_vars = (size_t)dual->n_layers * dual->n_points;
 
     if (dual->start != NULL)
         memcpy(out->beta, dual->start, n_vars * sizeof *out->beta);
@@ -254,6 +254,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     kc_status status = KC_ERR_TIME;
 
     assert(dual->n_points == kc_cols_count(&dual->cols) && dual->n_points > 0);
+    assert(!dual->is_box_only); /* all methods make steps on pairs */
     KC_TRY(take_start(call, dual, out));
     if (store != NULL)
         status = solve(call, store, dual, out);

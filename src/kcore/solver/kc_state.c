@@ -13,20 +13,20 @@
 static kc_status take_arrays(kc_state *s)
 {
     const size_t n = s->dual.n_points, n_padded = kc_round_up(n, KC_SMO_PAD);
-    const size_t n_groups = (size_t)s->dual.n_groups;
-    double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_groups), sizeof *arrays);
+    const size_t n_layers = (size_t)s->dual.n_layers;
+    double *arrays = kc_call_take(s->call, n_padded * (2 + 2 * n_layers), sizeof *arrays);
 
     if (arrays == NULL)
         return kc_fail_nomem(s->call->err);
     s->grad = arrays;
     s->next_grad = arrays + n_padded;
-    for (size_t g = 0; g < n_groups; g++) {
+    for (size_t g = 0; g < n_layers; g++) {
         s->up[g] = arrays + n_padded * (2 + 2 * g);
         s->low[g] = arrays + n_padded * (3 + 2 * g);
     }
     for (size_t p = n; p < n_padded; p++) {
         s->grad[p] = s->next_grad[p] = 0;
-        for (size_t g = 0; g < n_groups; g++) {
+        for (size_t g = 0; g < n_layers; g++) {
             s->up[g][p] = -HUGE_VAL;
             s->low[g][p] = HUGE_VAL;
         }
@@ -51,7 +51,7 @@ kc_status kc_state_open(kc_call *call, kc_store *store, const kc_dual *dual,
 {
     *out = (kc_state){.call = call, .store = store, .dual = *dual, .tuning = tuning, .beta = beta};
     out->largest_diag = find_largest_diag(dual, store);
-    for (size_t v = 0; v < (size_t)dual->n_groups * dual->n_points; v++)
+    for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++)
         out->is_hard |= isinf(dual->lo[v]) || isinf(dual->hi[v]);
     return take_arrays(out);
 }
@@ -176,7 +176,7 @@ static double weight(const kc_state *s)
 {
     double total = 0;
 
-    for (size_t v = 0; v < (size_t)s->dual.n_groups * s->dual.n_points; v++)
+    for (size_t v = 0; v < (size_t)s->dual.n_layers * s->dual.n_points; v++)
         total += fabs(s->beta[v]);
     return total;
 }
@@ -217,7 +217,7 @@ bool kc_state_stretch(kc_state *s)
     const kc_dual *dual = &s->dual;
     double along = 0, most = HUGE_VAL;
 
-    if (!s->is_hard || dual->n_groups != 1 || dual->sum[0] != 0 || dual->epsilon != 0)
+    if (!s->is_hard || dual->n_layers != 1 || dual->sum[0] != 0 || dual->epsilon != 0)
         return false;
     for (size_t p = 0; p < dual->n_points; p++) {
         along += s->beta[p] * dual->t[p];

@@ -28,7 +28,7 @@ typedef struct kc_state {
     double largest_diag; /* |K(x, x)| */
     bool is_hard;        /* some box is infinite */
 
-    double *beta;             /* n_groups * n_points */
+    double *beta;             /* n_layers * n_points */
     double *grad, *next_grad; /* padded: simd/kc_smo_ops.h; the second is workspace */
     double *up[2], *low[2];   /* padded: what is added to grad for a variable to rise, to fall */
     kc_stop stop;             /* of the method that ran last */
@@ -75,7 +75,7 @@ void kc_state_refresh(kc_state *s);
 
 KC_INLINE void kc_state_refresh_at(kc_state *s, size_t p)
 {
-    for (int32_t g = 0; g < s->dual.n_groups; g++) {
+    for (int32_t g = 0; g < s->dual.n_layers; g++) {
         const size_t v = (size_t)g * s->dual.n_points + p;
 
         s->up[g][p] = kc_rise(s->dual.epsilon, s->beta[v], s->dual.hi[v]);

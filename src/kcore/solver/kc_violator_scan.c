@@ -20,7 +20,7 @@ void kc_scan_open(kc_state *state, kc_dtype rows, kc_scan *out)
 {
     *out = (kc_scan){.state = state,
                      .n = state->dual.n_points,
-                     .n_groups = state->dual.n_groups,
+                     .n_layers = state->dual.n_layers,
                      .value_bytes = kc_dtype_bytes(rows),
                      .sweep = kc_smo_sweep(rows),
                      .survey = kc_smo_ops_chosen()->survey};
@@ -46,7 +46,7 @@ static void note_moves(const kc_scan *s, const order *o, range r)
     for (size_t k = 0; k < o->n_moves; k++) {
         const kc_move *m = &o->moves[k];
         const size_t p = (size_t)m->at;
-        for (int32_t g = 0; g < s->n_groups && p >= r.begin && p < r.end; g++) {
+        for (int32_t g = 0; g < s->n_layers && p >= r.begin && p < r.end; g++) {
             s->state->up[g][p] = m->up[g];
             s->state->low[g][p] = m->low[g];
         }
@@ -76,7 +76,7 @@ static void run_part(void *data, const void *words, int32_t part)
 
     note_moves(s, o, r);
     sweep_range(s, o, r);
-    for (int32_t g = 0; g < s->n_groups; g++)
+    for (int32_t g = 0; g < s->n_layers; g++)
         s->survey(s->state->grad, s->state->up[g], s->state->low[g], r.begin, r.end,
                   &s->part_found[o->turn][part][g]);
 }
@@ -124,7 +124,7 @@ void kc_scan_end(kc_scan *s)
     kc_survey(*parts)[2] = s->part_found[s->n_ended++ % KC_CREW_ROUNDS];
 
     kc_crew_end(&s->crew);
-    for (int32_t g = 0; g < s->n_groups; g++) {
+    for (int32_t g = 0; g < s->n_layers; g++) {
         s->found[g] = parts[0][g];
         for (int32_t part = 1; part < s->crew.n_parts; part++)
             add_part(&s->found[g], &parts[part][g]);
@@ -150,7 +150,7 @@ double kc_scan_violation(const kc_scan *s)
 {
     double largest = -HUGE_VAL;
 
-    for (int32_t g = 0; g < s->n_groups; g++) {
+    for (int32_t g = 0; g < s->n_layers; g++) {
         double violation = group_violation(&s->found[g]);
         largest = violation > largest || isnan(violation) ? violation : largest;
     }
@@ -210,7 +210,7 @@ size_t kc_scan_violators(const kc_scan *s, const kc_move *pending, size_t n_pend
     kc_violator side_worst[KC_SCAN_TAKEN];
     size_t n = 0;
 
-    for (int32_t side = 0; side < 2 * s->n_groups; side++) {
+    for (int32_t side = 0; side < 2 * s->n_layers; side++) {
         const kc_survey *found = &s->found[side / 2];
         if (group_violation(found) > 0)
             n = join(out, n, side_worst, choose_side(found, side, pending, n_pending, side_worst));

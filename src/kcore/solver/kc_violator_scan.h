@@ -36,7 +36,7 @@ typedef struct kc_violator {
 typedef struct kc_scan {
     kc_state *state;
     size_t n;
-    int32_t n_groups;
+    int32_t n_layers;
     size_t value_bytes; /* of the rows */
     kc_sweep_fn *sweep;
     kc_survey_fn *survey;

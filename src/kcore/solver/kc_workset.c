@@ -10,16 +10,16 @@
 #define N_BINS 1024
 
 kc_status kc_workset_create(kc_call *call, const kc_block_tuning *tuning, size_t n,
-                            int32_t n_groups, uint64_t seed, kc_workset *out)
+                            int32_t n_layers, uint64_t seed, kc_workset *out)
 {
     *out = (kc_workset){.tuning = tuning, .rng = kc_rng_seed(seed)};
     out->members = kc_call_take(call, n, sizeof *out->members);
     out->is_member = kc_call_take(call, n, sizeof *out->is_member);
     out->free = kc_call_take(call, n, sizeof *out->free);
     out->keys = kc_call_take(call, n, sizeof *out->keys);
-    for (int32_t s = 0; s < 2 * n_groups; s++)
+    for (int32_t s = 0; s < 2 * n_layers; s++)
         out->side[s] = kc_call_take(call, n, sizeof *out->side[s]);
-    bool has_sides = out->side[2 * n_groups - 1] != NULL && out->side[0] != NULL;
+    bool has_sides = out->side[2 * n_layers - 1] != NULL && out->side[0] != NULL;
     if (!out->members || !out->is_member || !out->free || !out->keys || !has_sides)
         return kc_fail_nomem(call->err);
     memset(out->is_member, 0, n * sizeof *out->is_member);
@@ -56,10 +56,10 @@ void kc_workset_look(kc_workset *set, kc_front *front)
 {
     size_t n_free = 0;
 
-    for (int32_t g = 0; g < front->n_groups; g++)
+    for (int32_t g = 0; g < front->n_layers; g++)
         front->mid[g] = find_mid(front, g);
     for (size_t p = 0; p < front->n; p++) {
-        bool is_any = is_free(front, 0, p) || (front->n_groups == 2 && is_free(front, 1, p));
+        bool is_any = is_free(front, 0, p) || (front->n_layers == 2 && is_free(front, 1, p));
         set->free[n_free] = (int32_t)p;
         n_free += is_any;
     }
@@ -213,12 +213,12 @@ static void dismiss(kc_workset *set)
 
 void kc_workset_choose(kc_workset *set, const kc_front *front, size_t size, bool is_first)
 {
-    int32_t n_sides = 2 * front->n_groups;
+    int32_t n_sides = 2 * front->n_layers;
     int32_t order[4];
 
     dismiss(set);
     set->n_violators = 0;
-    for (int32_t g = 0; g < front->n_groups; g++) {
+    for (int32_t g = 0; g < front->n_layers; g++) {
         find_violators(set, front, g);
         set->n_violators += set->n_side[2 * g] + set->n_side[2 * g + 1];
         add_worst(set, front, g);

@@ -15,7 +15,7 @@
 /* Where a problem stands; arrays as in simd/kc_smo_ops.h. */
 typedef struct kc_front {
     size_t n;
-    int32_t n_groups;
+    int32_t n_layers;
     const double *grad;
     const double *up[2], *low[2];
     kc_peak peak[2];
@@ -41,7 +41,7 @@ typedef struct kc_workset {
 
 /* Memory of the call, for n positions. */
 kc_status kc_workset_create(kc_call *call, const kc_block_tuning *tuning, size_t n,
-                            int32_t n_groups, uint64_t seed, kc_workset *out);
+                            int32_t n_layers, uint64_t seed, kc_workset *out);
 
 /* Members of a set in which so many free variables take the share that they may. */
 KC_INLINE size_t kc_workset_size_for(const kc_block_tuning *tuning, size_t n_free)

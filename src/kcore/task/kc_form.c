@@ -24,10 +24,10 @@ const kc_form *kc_form_of(int32_t type)
     }
 }
 
-kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_groups,
+kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_layers,
                        kc_form_arrays *out, kc_dual *dual)
 {
-    const size_t n_variables = (size_t)n_groups * in->n;
+    const size_t n_variables = (size_t)n_layers * in->n;
 
     out->t = kc_call_take(call, in->n, sizeof *out->t);
     out->lo = kc_call_take(call, n_variables, sizeof *out->lo);
@@ -39,7 +39,7 @@ kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_groups,
     *dual = (kc_dual){
         .cols = in->cols,
         .n_points = in->n,
-        .n_groups = n_groups,
+        .n_layers = n_layers,
         .t = out->t,
         .lo = out->lo,
         .hi = out->hi,
@@ -69,7 +69,7 @@ static int64_t count_bounded(const kc_dual *dual, const kc_solution *solution)
 {
     int64_t count = 0;
 
-    for (size_t v = 0; v < (size_t)dual->n_groups * dual->n_points; v++) {
+    for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++) {
         const double beta = solution->beta[v];
 
         count += beta != 0 && (beta == dual->lo[v] || beta == dual->hi[v]);

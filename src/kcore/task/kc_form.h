@@ -47,11 +47,11 @@ const kc_form *kc_form_of(int32_t type);
 
 /* ---- Shared by the formulations ----------------------------------------------------------- */
 
-/* Room for t, lo, hi and, where the input has one, a start of n_groups * n. */
+/* Room for t, lo, hi and, where the input has one, a start of n_layers * n. */
 typedef struct kc_form_arrays {
     double *t, *lo, *hi, *start;
 } kc_form_arrays;
-kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_groups,
+kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_layers,
                        kc_form_arrays *out, kc_dual *dual);
 
 /* Coefficients = sums over the groups, times `scale`; certificate and counts likewise. */

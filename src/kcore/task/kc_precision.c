@@ -58,7 +58,7 @@ static kc_status find_support(kc_call *call, const kc_precision_audit *audit, su
     if (out->points == NULL || out->beta == NULL)
         return kc_fail_nomem(call->err);
     for (size_t p = 0; p < dual->n_points; p++) {
-        const double second = dual->n_groups == 2 ? audit->beta[dual->n_points + p] : 0;
+        const double second = dual->n_layers == 2 ? audit->beta[dual->n_points + p] : 0;
 
         if (audit->beta[p] + second == 0)
             continue;

@@ -90,7 +90,7 @@ static kc_status solve_form(kc_call *call, kc_training *t, const kc_form_input *
     kc_dual dual;
 
     KC_TRY(form->build(call, in, &dual));
-    solution.beta = kc_call_take(call, (size_t)dual.n_groups, in->n * sizeof(double));
+    solution.beta = kc_call_take(call, (size_t)dual.n_layers, in->n * sizeof(double));
     solution.grad = kc_call_take(call, in->n, sizeof(double));
     if (solution.beta == NULL || solution.grad == NULL)
         return kc_fail_nomem(call->err);
