@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from kcore import _core, exceptions
 from kcore._threads import n_threads
-from kcore._validate import Points, as_points, check_finite, is_sparse
+from kcore._validate import Points, as_float, as_points, check_finite, is_sparse
 from kcore.kernels import Kernel
 
 _FLOAT32 = np.dtype(np.float32)
@@ -211,7 +211,10 @@ class Estimator(BaseEstimator):
             return value
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
             raise TypeError(f"{name} must be a number, got {value!r}")
-        return float(value)
+        number = as_float(value)
+        if math.isinf(number) and number != value:
+            raise ValueError(f"{name} is beyond float64")
+        return number
 
     def _integer(self, name: str) -> int:
         value = getattr(self, name)

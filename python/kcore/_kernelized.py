@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Estimator, Fitted, check_finite, fitted
-from kcore._validate import CSR, Points, take_rows
+from kcore._validate import CSR, Points, as_float, as_reals, take_rows
 from kcore.kernels import MAX_DEGREE, Kernel
 
 Nodes: TypeAlias = list[tuple[int, int, float, float]]
@@ -148,7 +148,7 @@ class KernelEstimator(Estimator):
         elif (
             isinstance(gamma, Real)
             and not isinstance(gamma, bool | np.bool_)
-            and 0 <= gamma < math.inf
+            and 0 <= as_float(gamma) < math.inf
         ):
             return float(gamma)
         raise ValueError(f"gamma must be 'scale', 'auto' or a finite number >= 0, got {gamma!r}")
@@ -238,14 +238,14 @@ def array_type(X: Any) -> Any:
 
 
 def _ask_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
-    """Return the values of a Python function, checked for their shape."""
-    values = np.asarray(kernel(x, z))
+    """Return the values of a Python function: real numbers, in the shape that they must have."""
+    values = as_reals(kernel(x, z), "what the function given as kernel returned")
     if values.shape != (x.shape[0], z.shape[0]):
         raise ValueError(
             f"the function given as kernel returned shape {values.shape} for samples of shape "
             f"{x.shape} and {z.shape}; it must return {(x.shape[0], z.shape[0])}"
         )
-    return np.ascontiguousarray(values, dtype=np.float64)
+    return values
 
 
 def _check_values(values: NDArray[np.float64], begin: int) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._kernelized import Expansion, Function, Nodes
 from kcore._report import FitReport, make_report
-from kcore._validate import Points
+from kcore._validate import Points, as_reals, refuse_non_finite
 
 _Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
@@ -118,12 +118,12 @@ def spread(machine: Machine, n_samples: int, n_rows: int) -> NDArray[np.float64]
 
 def as_start(init: Any, n_samples: int, n_rows: int) -> NDArray[np.float64]:
     """Return coefficients of the caller's, checked: a row for each of a model's."""
-    start = np.array(init, dtype=np.float64, order="C", ndmin=2)
+    given = as_reals(init, "init")
+    start = np.array(given, ndmin=2)
     if start.shape != (n_rows, n_samples):
         raise ValueError(
             f"init must be a fitted model or coefficients of shape ({n_rows}, {n_samples}), "
-            f"got shape {np.shape(init)}"
+            f"got shape {given.shape}"
         )
-    if not np.isfinite(start).all():
-        raise ValueError("init has coefficients that are not finite")
+    refuse_non_finite(start, "init", ("row", "sample"))
     return start

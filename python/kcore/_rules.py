@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import Estimator, as_labels, as_weights, class_weights
+from kcore._validate import as_float, refuse_masked
 
 RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
 SCHEDULES: dict[str, Callable[[int], float]] = {
@@ -205,7 +206,7 @@ def _checked(step: Any, k: int) -> float:
     """Return the step of pass k as a float, if it is one that can be made."""
     if isinstance(step, bool | np.bool_) or not isinstance(step, Real):
         raise TypeError(f"eta({k}) must be a number, got {step!r}")
-    number = float(step)
+    number = as_float(step)
     if not 0 < number < math.inf:
         raise ValueError(f"eta({k}) is {number:g}, must be finite and > 0")
     return number
@@ -227,15 +228,36 @@ def first_labels(classes: ArrayLike | None) -> NDArray[Any]:
     """Return all labels there will be, sorted, as the first call names them."""
     if classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit")
-    labels = np.unique(np.asarray(classes))
+    labels = _distinct(classes)
     if len(labels) < 2:
         raise ValueError(f"classes has {len(labels)} label(s); there must be at least 2")
     return labels
 
 
+def _distinct(classes: ArrayLike) -> NDArray[Any]:
+    """Return the labels that a caller lists, sorted."""
+    refuse_masked(classes, "classes")
+    try:
+        labels = np.asarray(classes)
+    except ValueError as error:
+        raise ValueError(f"classes is not a list of labels: {error}") from error
+    if labels.ndim != 1:
+        raise ValueError(f"classes must be 1-D, got shape {labels.shape}")
+    if labels.dtype.kind not in "biufOSTU":
+        raise ValueError(f"classes has dtype {labels.dtype}; labels are numbers or strings")
+    for k, label in enumerate(labels.tolist()):
+        if label is None or label != label:
+            raise ValueError(f"classes: entry {k} is {label}; labels are numbers or strings")
+    try:
+        distinct: NDArray[Any] = np.unique(labels)
+    except TypeError as error:
+        raise ValueError(f"classes has labels without an order: {error}") from error
+    return distinct
+
+
 def check_same_labels(classes: ArrayLike | None, labels: NDArray[Any]) -> None:
     """Refuse other labels than those of the first call."""
-    if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), labels):
+    if classes is not None and not np.array_equal(_distinct(classes), labels):
         raise ValueError(
             f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
             f"{labels!r}"

@@ -86,9 +86,7 @@ def _as_array(X: Any, name: str) -> NDArray[Any]:
     """Return `X` as a plain array of whatever dtype but object, without losing a mask."""
     if isinstance(X, str | bytes | bytearray):
         raise TypeError(_no_strings(name))
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        place = _place(np.argwhere(np.ma.getmaskarray(X))[0])
-        raise ValueError(f"{name}: {place} is masked; fill masked entries first")
+    refuse_masked(X, name)
     try:
         array = np.asarray(X)
     except ValueError as error:
@@ -309,7 +307,8 @@ def take_rows(points: Points, rows: NDArray[np.integer[Any]]) -> Points:
         indptr,
         (len(rows), points.shape[1]),
     )
-    _core.check_points(taken, b"X")
+    if len(rows):  # where there are none, there is nothing to check
+        _core.check_points(taken, b"X")
     return taken
 
 
@@ -348,6 +347,59 @@ def _refuse_piece(points: Points, piece: NDArray[Any], row: int, column: int) ->
             int(points.indices[column]),
         )
     raise ValueError(f"X: row {row}, column {column} is {what}, must be finite")
+
+
+def as_reals(values: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers of whatever shape as float64 in C order; nothing of them is lost in silence.
+
+    Raises
+    ------
+    TypeError
+        Where they are not real numbers.
+    ValueError
+        Where an entry is masked, or they are no table.
+    """
+    if is_sparse(values):
+        values = as_dense(_csr_points(values, name))
+    refuse_masked(values, name)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a table of numbers: {error}") from error
+    if array.dtype == object:
+        for place, value in np.ndenumerate(array):
+            if not isinstance(value, Real):
+                where = f": {_place(place)}" if place else ""
+                raise TypeError(f"{name}{where} is {_brief(value)}, must be a real number")
+    elif array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {array.dtype}, must be real numbers")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def refuse_masked(values: object, name: str) -> None:
+    """Refuse a masked array that has masked entries: the mask would be lost."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = np.argwhere(np.ma.getmaskarray(values))[0]
+        raise ValueError(f"{name}: {_place(place)} is masked; fill masked entries first")
+
+
+def refuse_non_finite(values: NDArray[np.float64], name: str, words: tuple[str, ...]) -> None:
+    """Refuse NaN and infinity, with their place along axes of these names."""
+    if not np.isfinite(values).all():
+        place = np.argwhere(~np.isfinite(values))[0]
+        what = "NaN" if np.isnan(values[tuple(place)]) else "infinity"
+        raise ValueError(f"{name}: {_place(place, words)} is {what}, must be finite")
+
+
+def as_dense(points: Points) -> NDArray[Any]:
+    """Return samples as an array."""
+    if not isinstance(points, CSR):
+        return points
+    from scipy.sparse import csr_array
+
+    parts = (points.data, points.indices, points.indptr)
+    return np.asarray(csr_array(parts, shape=points.shape).toarray())
 
 
 # ---- Results
@@ -403,13 +455,18 @@ def as_real(value: object, name: str, *, low: float = -math.inf) -> float:
     bound = f"a finite number >= {low:g}" if low > -math.inf else "a finite number"
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be {bound}, got {_brief(value)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = as_float(value)
     if not (math.isfinite(number) and number >= low):
         raise ValueError(f"{name} must be {bound}, got {_brief(value)}")
     return number
+
+
+def as_float(value: Any) -> float:
+    """Return a real number as a float; one that is beyond float64 is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def as_integer(value: Any, name: str, *, low: int, high: int) -> int:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._history import History
-from kcore._validate import CSR, Points, take_rows
+from kcore._validate import CSR, Points, as_dense, take_rows
 from kcore.kernels import Linear
 
 _CHUNK = 1 << 22  # products that are held at once
@@ -111,16 +111,6 @@ class Ballot:
         seen = np.diff(times).astype(np.float64)
         seen[0] -= 1  # times begin at 1
         return seen
-
-
-def as_dense(points: Points) -> NDArray[Any]:
-    """Return samples as an array."""
-    if not isinstance(points, CSR):
-        return points
-    from scipy.sparse import csr_array
-
-    parts = (points.data, points.indices, points.indptr)
-    return np.asarray(csr_array(parts, shape=points.shape).toarray())
 
 
 def as_csr(points: Points) -> CSR:

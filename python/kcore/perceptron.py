@@ -43,7 +43,7 @@ from kcore._rules import (
     first_labels,
     labels_to_fit,
 )
-from kcore._validate import as_real
+from kcore._validate import as_real, as_reals, refuse_non_finite
 from kcore._votes import vote
 from kcore.kernel_perceptron import KernelPerceptron
 
@@ -583,10 +583,8 @@ def convergence_bound(
 
 
 def _vector(values: ArrayLike, name: str, n_entries: int) -> NDArray[np.float64]:
-    vector = np.ascontiguousarray(np.ravel(np.asarray(values, dtype=np.float64)))
+    vector = np.ravel(as_reals(values, name))
     if len(vector) != n_entries:
         raise ValueError(f"{name} has {len(vector)} entries, must have {n_entries}")
-    if not np.isfinite(vector).all():
-        place = int(np.argmin(np.isfinite(vector)))
-        raise ValueError(f"{name} must be finite: entry {place} is {vector[place]}")
+    refuse_non_finite(vector, name, ("entry",))
     return vector

@@ -446,7 +446,7 @@ def test_arguments_of_the_bound_are_refused_by_name():
     X, y = [[1.0], [-1.0]], [1, 0]
     for arguments, options, words in [
         (([1.0, 2.0],), {}, "coef has 2 entries, must have 1"),
-        (([np.nan],), {}, "coef must be finite: entry 0 is nan"),
+        (([np.nan],), {}, "coef: entry 0 is NaN, must be finite"),
         (([1.0], [1.0, 2.0]), {}, "intercept has 2 entries, must have 1"),
         (([1.0],), {"rule": "x"}, "rule must be one of 'single', 'batch', got 'x'"),
         (([1.0],), {"eta": 0.0}, "eta must be positive, got 0.0"),

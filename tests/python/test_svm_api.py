@@ -475,7 +475,7 @@ def test_bad_starts_are_refused_in_words(machine, data):
     model = machine().fit(X, target)
     for bad, words in [
         (np.zeros(79), r"shape \(1, 80\), got shape \(79,\)"),
-        (np.full(80, np.nan), "not finite"),
+        (np.full(80, np.nan), "init: row 0, sample 0 is NaN, must be finite"),
         (machine(), "not fitted yet"),
         (SVC() if machine is not SVC else SVR(), "not fitted yet"),
     ]:

@@ -1,0 +1,153 @@
+"""What is no real number, or no label, is refused by name and place: nothing is lost in silence."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from conftest import quietly
+from kcore import SVC, SVR, KernelPerceptron, OneClassSVM, Perceptron
+from kcore.perceptron import convergence_bound
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0], [4.0, 4.0], [5.0, 1.0]])
+Y = np.array([0, 1, 0, 1, 1, 0])
+
+
+def masked(values, *place):
+    mask = np.zeros(values.shape, bool)
+    mask[place] = True
+    return np.ma.masked_array(values, mask)
+
+
+def objects(values, place, value):
+    changed = values.astype(object)
+    changed[place] = value
+    return changed
+
+
+# ---- Functions as kernels
+
+BAD_VALUES = [
+    (lambda K: K.astype(complex), TypeError, "has dtype complex128, must be real numbers"),
+    (lambda K: K.astype(str), TypeError, "has dtype <U32, must be real numbers"),
+    (lambda K: K.astype("M8[s]"), TypeError, r"has dtype datetime64\[s\], must be real numbers"),
+    (lambda K: masked(K, 0, 1), ValueError, ": row 0, column 1 is masked; fill masked entries"),
+    (lambda K: objects(K, (0, 1), "7"), TypeError, ": row 0, column 1 is '7', must be a real"),
+    (lambda K: objects(K, (0, 1), 1j), TypeError, ": row 0, column 1 is 1j, must be a real"),
+    (lambda K: None, TypeError, " is None, must be a real number"),
+    (lambda K: [[1.0], [1.0, 2.0]], ValueError, " is not a table of numbers"),
+    (lambda K: sp.csr_array(K.astype(complex)), TypeError, "has dtype complex128"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "exception", "words"), BAD_VALUES)
+@pytest.mark.parametrize("estimator", [SVC, SVR, OneClassSVM, KernelPerceptron])
+def test_values_of_a_function_are_real_numbers(estimator, spoil, exception, words):
+    words = f"^what the function given as kernel returned.*{words}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        with pytest.raises(exception, match=words):
+            estimator(kernel=lambda A, B: spoil(A @ B.T)).fit(X, Y)
+    is_spoilt = False
+    model = estimator(kernel=lambda A, B: spoil(A @ B.T) if is_spoilt else A @ B.T)
+    quietly(model, X, Y)
+    is_spoilt = True
+    with pytest.raises(exception, match=words):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, sp.csr_array, sp.csc_array])
+def test_values_of_a_function_may_be_anything_that_holds_real_numbers(convert):
+    expected = SVC(kernel=lambda A, B: A @ B.T).fit(X, Y)
+    for dtype in (np.float32, np.longdouble, np.int64, object):
+        if dtype is object and convert not in (np.asarray, np.ndarray.tolist):
+            continue
+        model = SVC(kernel=lambda A, B, dtype=dtype: convert((A @ B.T).astype(dtype))).fit(X, Y)
+        np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+# ---- Starts and vectors
+
+
+@pytest.mark.parametrize(
+    ("init", "exception", "words"),
+    [
+        (np.zeros(6, complex), TypeError, "init has dtype complex128, must be real numbers"),
+        (["1"] * 6, TypeError, "init has dtype <U1, must be real numbers"),
+        (masked(np.zeros(6), 4), ValueError, "init: row 4 is masked"),
+        ([0, 0, None, 0, 0, 0], TypeError, "init: row 2 is None, must be a real number"),
+        ([0, 0, np.inf, 0, 0, 0], ValueError, "init: row 0, sample 2 is infinity, must be finite"),
+        ([[0] * 6, [0] * 5], ValueError, "init is not a table of numbers"),
+    ],
+)
+def test_a_start_holds_real_numbers(init, exception, words):
+    with pytest.raises(exception, match=f"^{words}"):
+        SVC().fit(X, Y, init=init)
+
+
+@pytest.mark.parametrize("name", ["coef", "intercept"])
+@pytest.mark.parametrize(
+    ("value", "exception", "words"),
+    [
+        ([1j], TypeError, " has dtype complex128, must be real numbers"),
+        (["1"], TypeError, " has dtype <U1, must be real numbers"),
+        (masked(np.ones(1), 0), ValueError, ": row 0 is masked"),
+        ([np.nan], ValueError, ": entry 0 is NaN, must be finite"),
+    ],
+)
+def test_a_separating_vector_holds_real_numbers(name, value, exception, words):
+    vector = {"coef": [1.0], name: value}
+    with pytest.raises(exception, match=f"^{name}{words}"):
+        convergence_bound([[1.0], [-1.0]], [1, 0], **vector)
+
+
+# ---- Labels that are listed
+
+
+@pytest.mark.parametrize("estimator", [Perceptron, KernelPerceptron])
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        ([None], "classes: entry 0 is None; labels are numbers or strings"),
+        ([0, 1, None], "classes: entry 2 is None; labels are numbers or strings"),
+        ([0, np.nan], "classes: entry 1 is nan; labels are numbers or strings"),
+        ([0, 1j], "classes has dtype complex128; labels are numbers or strings"),
+        (np.array([0, 1], "M8[s]"), r"classes has dtype datetime64\[s\]; labels are numbers"),
+        ([[0, 1]], r"classes must be 1-D, got shape \(1, 2\)"),
+        (3, r"classes must be 1-D, got shape \(\)"),
+        ([[0], [1, 2]], "classes is not a list of labels"),
+        (masked(np.arange(2), 1), "classes: row 1 is masked"),
+        (np.array([0, "a"], object), "classes has labels without an order"),
+        ([1], r"classes has 1 label\(s\); there must be at least 2"),
+    ],
+)
+def test_classes_that_are_no_labels_are_refused(estimator, classes, words):
+    model = estimator()
+    with pytest.raises(ValueError, match=f"^{words}"):
+        model.partial_fit(X, Y, classes=classes)
+    assert not model.__sklearn_is_fitted__()
+    model.partial_fit(X, Y, classes=[0, 1])
+    before = model._fitted
+    with pytest.raises(ValueError, match=r"^classes"):
+        model.partial_fit(X, Y, classes=classes)
+    assert model._fitted is before
+
+
+# ---- Numbers beyond float64
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (SVC(C=10**400), "C is beyond float64"),
+        (SVC(gamma=10**400), "gamma must be 'scale', 'auto' or a finite number"),
+        (SVC(tol=10**400), "tol is beyond float64"),
+        (Perceptron(eta=10**400), "eta is beyond float64"),
+        (Perceptron(margin=10**400), "margin is beyond float64"),
+        (KernelPerceptron(eta=lambda k: 10**400), r"eta\(0\) is inf, must be finite and > 0"),
+    ],
+)
+def test_integers_beyond_float64_are_refused_in_words(model, words):
+    with pytest.raises(ValueError, match=f"^{words}"):
+        model.fit(X, Y)
