@@ -25,7 +25,15 @@ from numpy.typing import NDArray
 
 from kcore import _core, exceptions
 from kcore._threads import n_threads
-from kcore._validate import Points, as_float, as_points, check_finite, is_sparse
+from kcore._validate import (
+    Points,
+    as_flag,
+    as_float,
+    as_points,
+    brief,
+    check_finite,
+    is_sparse,
+)
 from kcore.kernels import Kernel
 
 _FLOAT32 = np.dtype(np.float32)
@@ -220,9 +228,15 @@ class Estimator(BaseEstimator):
         value = getattr(self, name)
         if type(value) is int:
             return value
-        if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-            raise TypeError(f"{name} must be an integer, got {value!r}")
-        return operator.index(value)
+        try:
+            if isinstance(value, bool | np.bool_):
+                raise TypeError
+            return operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name} must be an integer, got {brief(value)}") from None
+
+    def _flag(self, name: str) -> bool:
+        return as_flag(getattr(self, name), name)
 
     def _choice(self, name: str, choices: dict[str, _T]) -> _T:
         value = getattr(self, name)
@@ -420,7 +434,7 @@ def as_weights(
     if isinstance(sample_weight, Real):
         weights = np.full(n_samples, float(sample_weight))
     else:
-        weights = _as_floats(np.asarray(sample_weight), "sample_weight")
+        weights = _as_floats(sample_weight, "sample_weight")
     if weights.ndim != 1:
         raise ValueError(f"sample_weight must be 1-D, got shape {weights.shape}")
     _check_length(weights, "sample_weight", n_samples)
@@ -493,7 +507,7 @@ def _column(y: Any) -> NDArray[Any]:
         raise ValueError("This estimator requires y to be passed, but the target y is None")
     if is_sparse(y):
         raise TypeError("y is sparse; make it a dense 1-D array, as by y.toarray().ravel()")
-    array = np.asarray(y)
+    array = _as_array(y, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of "
@@ -507,13 +521,22 @@ def _column(y: Any) -> NDArray[Any]:
     return array
 
 
-def _as_floats(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+def _as_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers as a contiguous array of float64, whatever holds them."""
+    array = _as_array(values, name)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}")
     try:
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from error
+
+
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be made an array: {error}") from error
 
 
 def _check_length(array: NDArray[Any], name: str, n_samples: int) -> None:

@@ -198,7 +198,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             isinstance(points, CSR),
             len(classes),
             is_direct,
-            bool(self.fit_intercept),
+            self._flag("fit_intercept"),
             reading,
             budget,
             self._choice("strategy", STRATEGIES),
@@ -313,11 +313,11 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         is_online = self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE)
         report: dict[str, Any]
         if is_online and data is not None:
-            report = state.learner.learn(data, *common, bool(self.shuffle), margin, eta, *ending)
+            report = state.learner.learn(data, *common, self._flag("shuffle"), margin, eta, *ending)
             report["rows"] = None
         else:
             report = state.learner.fit(
-                data, ask, *common, rule, bool(self.shuffle), margin, self._real("theta"),
+                data, ask, *common, rule, self._flag("shuffle"), margin, self._real("theta"),
                 eta, self._cache_bytes(), *ending,
             )  # fmt: skip
             report["rows"] = CacheReport(

@@ -46,6 +46,8 @@ cdef class LinearState:
         best_weights, best_intercepts, random,
     ):
         memset(self.buffers, 0, sizeof(self.buffers))
+        if not isinstance(random, np.ndarray) or random.dtype != np.uint64 or random.shape != (4,):
+            raise ValueError("random must be an array of 4 uint64: the pickle is damaged")
         self.positive = positive
         self.weights = weights
         self.intercepts = intercepts

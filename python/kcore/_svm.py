@@ -95,7 +95,7 @@ class SVM(KernelEstimator):
             self._type,
             multiclass,
             self._choice("precision", _PRECISIONS),
-            bool(self.shrinking),
+            self._flag("shrinking"),
             box.C,
             box.nu,
             box.epsilon,
@@ -165,7 +165,7 @@ class SVM(KernelEstimator):
     ) -> NDArray[np.float64] | None:
         """Return coefficients to start from, a column for each sample."""
         if init is None:
-            if not self.warm_start or "_fitted" not in self.__dict__:
+            if not self._flag("warm_start") or "_fitted" not in self.__dict__:
                 return None
             machine = self._fitted
             if machine.shape[0] != n_samples or not same_classes(machine.classes, classes):
@@ -336,7 +336,7 @@ class Classifier(ClassifierMixin, SVM):
         -------
         ndarray of shape (n_samples,)
         """
-        break_ties = self.break_ties
+        break_ties = self.break_ties is not False and self._flag("break_ties")
         if break_ties and not self._by_class():
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         return self._classify(X, break_ties)

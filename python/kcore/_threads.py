@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kcore import _core
+from kcore._validate import brief
 
 _MOST = 2**31 - 1  # what the core's type holds; the core itself stops at some hundreds
 
@@ -26,9 +27,12 @@ def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
     if type(n_jobs) is int and n_jobs > 0:  # nothing to ask
         return min(n_jobs, _MOST)
     words = f"{name} must be a positive integer, a negative one (-1: all usable CPUs), or None"
-    if isinstance(n_jobs, bool | np.bool_) or not hasattr(n_jobs, "__index__"):
-        raise TypeError(f"{words}, got {n_jobs!r}")
-    count = operator.index(n_jobs)
+    try:
+        if isinstance(n_jobs, bool | np.bool_):
+            raise TypeError
+        count = operator.index(n_jobs)
+    except TypeError:
+        raise TypeError(f"{words}, got {brief(n_jobs)}") from None
     if count == 0:
         raise ValueError(f"{words}, got 0")
     return min(count, _MOST) if count > 0 else max(1, _core.usable_cpus() + 1 + count)

@@ -157,13 +157,13 @@ def _no_strings(name: str) -> str:
 
 def _no_objects(X: object, array: NDArray[Any], name: str) -> str:
     if array.ndim == 0:
-        return f"{name} must be a 2-D array, got {_brief(X)}"
+        return f"{name} must be a 2-D array, got {brief(X)}"
     for place, value in np.ndenumerate(array):
         if isinstance(value, str | bytes):
             return _no_strings(name)
         if not isinstance(value, Real):
             return (
-                f"{name} has dtype object: {_place(place)} is {_brief(value)}; "
+                f"{name} has dtype object: {_place(place)} is {brief(value)}; "
                 "kernels take real numbers"
             )
     return f"{name} has dtype object; convert it to a real dtype such as float64"
@@ -174,8 +174,12 @@ def _place(index: Any, words: tuple[str, ...] = ("row", "column")) -> str:
     return ", ".join(f"{word} {int(i)}" for word, i in zip(words, index, strict=False))
 
 
-def _brief(value: object) -> str:
-    text = repr(value)
+def brief(value: object) -> str:
+    """Return what messages show of a value."""
+    try:
+        text = repr(value)
+    except Exception:  # of an object that cannot even say what it is
+        text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -230,7 +234,7 @@ def _part(X: Any, part: str, name: str) -> NDArray[Any]:
     """Return an array of a sparse matrix; all but the values hold integers."""
     array = getattr(X, part)
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"{name}.{part} is {_brief(array)}; it must be an array")
+        raise TypeError(f"{name}.{part} is {brief(array)}; it must be an array")
     if np.ma.is_masked(array):
         place = _place(np.argwhere(np.ma.getmaskarray(array))[0][-1:], ("index",))
         raise ValueError(f"{name}.{part}: {place} is masked; fill masked entries first")
@@ -370,7 +374,7 @@ def as_reals(values: Any, name: str) -> NDArray[np.float64]:
         for place, value in np.ndenumerate(array):
             if not isinstance(value, Real):
                 where = f": {_place(place)}" if place else ""
-                raise TypeError(f"{name}{where} is {_brief(value)}, must be a real number")
+                raise TypeError(f"{name}{where} is {brief(value)}, must be a real number")
     elif array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {array.dtype}, must be real numbers")
     with np.errstate(over="ignore"):
@@ -454,10 +458,10 @@ def as_real(value: object, name: str, *, low: float = -math.inf) -> float:
     """Return a finite number that is not below `low`."""
     bound = f"a finite number >= {low:g}" if low > -math.inf else "a finite number"
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be {bound}, got {_brief(value)}")
+        raise TypeError(f"{name} must be {bound}, got {brief(value)}")
     number = as_float(value)
     if not (math.isfinite(number) and number >= low):
-        raise ValueError(f"{name} must be {bound}, got {_brief(value)}")
+        raise ValueError(f"{name} must be {bound}, got {brief(value)}")
     return number
 
 
@@ -469,6 +473,14 @@ def as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def as_flag(value: object, name: str) -> bool:
+    """Return whether the value counts as true; arrays do not say."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be True or False, got {brief(value)}") from None
+
+
 def as_integer(value: Any, name: str, *, low: int, high: int) -> int:
     """Return an integer in low .. high; floats are refused even where they are whole."""
     try:
@@ -477,8 +489,8 @@ def as_integer(value: Any, name: str, *, low: int, high: int) -> int:
         number = operator.index(value)
     except TypeError:
         raise TypeError(
-            f"{name} must be an integer in {low} .. {high}, got {_brief(value)}"
+            f"{name} must be an integer in {low} .. {high}, got {brief(value)}"
         ) from None
     if not low <= number <= high:
-        raise ValueError(f"{name} must be an integer in {low} .. {high}, got {_brief(value)}")
+        raise ValueError(f"{name} must be an integer in {low} .. {high}, got {brief(value)}")
     return number

@@ -255,7 +255,7 @@ default='rbf'
         weights = self._weights(classes, codes, sample_weight)
         max_iter = self._most_passes()
         first = 0
-        if self.warm_start and self.__sklearn_is_fitted__():
+        if self._flag("warm_start") and self.__sklearn_is_fitted__():
             state, data, first = self._go_on(points, classes)
         else:
             state, data = self._begin(X, points, classes, weights)

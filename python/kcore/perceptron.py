@@ -43,7 +43,7 @@ from kcore._rules import (
     first_labels,
     labels_to_fit,
 )
-from kcore._validate import as_real, as_reals, refuse_non_finite
+from kcore._validate import as_flag, as_real, as_reals, refuse_non_finite
 from kcore._votes import vote
 from kcore.kernel_perceptron import KernelPerceptron
 
@@ -217,7 +217,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         """
         points = as_samples(X)
         classes, codes = labels_to_fit(y, points.shape[0])
-        start = self._fitted if self.warm_start and self.__sklearn_is_fitted__() else None
+        start = self._fitted if self._flag("warm_start") and self.__sklearn_is_fitted__() else None
         if start is not None and start.shape[1] != points.shape[1]:
             raise ValueError(
                 f"warm_start: X has {points.shape[1]} features, the last fit had {start.shape[1]}"
@@ -293,13 +293,13 @@ class Perceptron(ClassifierMixin, RuleEstimator):
     ) -> Line:
         """Return weights at zero, or copies of those of `start`, which stay as they are."""
         is_direct, n_states = self._problems(len(classes))
-        average, has_pocket = self._average(), bool(self.pocket)
+        average, has_pocket = self._average(), self._flag("pocket")
         if average and has_pocket:
             raise ValueError(f"average={average!r} and pocket=True exclude each other")
         traits = {
             "average": average,
             "pocket": has_pocket,
-            "fit_intercept": bool(self.fit_intercept),
+            "fit_intercept": self._flag("fit_intercept"),
             "multi_class": self.multi_class,
         }
         if start is not None:
@@ -310,13 +310,15 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                         "go on from were learnt"
                     )
             states = start.copy_states()
-            if self.shuffle and (states[0].random == 1).all():  # for the first time
+            if self._flag("shuffle") and (states[0].random == 1).all():  # for the first time
                 for state, seed in zip(states, self._seeds(len(states)), strict=True):
                     state.random[:] = seed
             return Line(shape, names, classes, states, traits, start.votes)
         n_outputs = len(classes) if is_direct else 1
         # Without shuffling the generator is not asked, but may not be all zeros: ones mark that.
-        seeds = self._seeds(n_states) if self.shuffle else np.ones((n_states, 4), np.uint64)
+        seeds = (
+            self._seeds(n_states) if self._flag("shuffle") else np.ones((n_states, 4), np.uint64)
+        )
 
         def zeros(are_wanted: bool) -> tuple[Any, Any]:
             return (
@@ -384,7 +386,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             self._choice("rule", RULES),
             line.is_direct,
             line.traits["fit_intercept"],
-            bool(self.shuffle),
+            self._flag("shuffle"),
             self._real("margin"),
             self._real("theta"),
             eta,
@@ -568,10 +570,11 @@ def convergence_bound(
     classes, codes = as_labels(y, points.shape[0])
     if len(classes) != 2:
         raise ValueError(f"y has {len(classes)} classes; the bound is for 2")
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(f"rule must be one of 'single', 'batch', got {rule!r}")
     margin = as_real(margin, "margin", low=0.0)
     eta = as_real(eta, "eta")
+    fit_intercept = as_flag(fit_intercept, "fit_intercept")
     if not eta > 0:
         raise ValueError(f"eta must be positive, got {eta!r}")
     weights = _vector(coef, "coef", points.shape[1])

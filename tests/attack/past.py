@@ -10,4 +10,5 @@ from typing import Any
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("fits", {"machine": "SVR", "kernel": "callable", "epsilon": 1000000.0}),
     ("fits", {"kernel": "callable", "time_limit": 7e-06}),
+    ("images", {"machine": "Perceptron", "changes": [[868492574, 555721987, 267797645]]}),
 ]

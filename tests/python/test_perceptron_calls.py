@@ -330,3 +330,12 @@ def test_one_sample_refuses_the_parameters_that_many_refuse(params, words, rng):
 def test_the_module_of_kernel_perceptrons_is_there_when_it_is_asked_for():
     code = "import kcore; assert kcore.kernel_perceptron.KernelPerceptron is kcore.KernelPerceptron"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("random", [None, [1, 2, 3, 4], np.ones(3, np.uint64), np.ones(4)], ids=str)
+def test_a_pickle_without_the_four_words_of_its_generator_is_refused(random, rng):
+    X, y = blobs(rng, 20)
+    (state,) = quietly(Perceptron(), X, y)._fitted.states
+    make, (*arrays, _), _ = state.__reduce__()
+    with pytest.raises(ValueError, match="random must be an array of 4 uint64"):
+        make(*arrays, random)
