@@ -265,6 +265,7 @@ cdef extern from "kcore/kcore.h" nogil:
         double seconds_pack
         double seconds_solve
         double seconds_model
+        int64_t n_refined
 
     ctypedef struct kc_model:
         pass

@@ -58,7 +58,8 @@ class FitReport:
     epsilon : float
         Half width of the tube of a regression, given or found.
     precision : str
-        Type of the kernel values: ``'float32'`` or ``'float64'``.
+        Type of the kernel values: ``'float32'`` or ``'float64'``; ``'mixed'`` where a solution
+        found with the former was refined with the latter.
     n_samples, n_support, n_bounded : int
         Samples; those with a coefficient; coefficients at their bound.
     path : str
@@ -199,7 +200,8 @@ def _make(
     values = {name: value for name, value in info.items() if name in _NAMES}
     values["stop"] = _core.stop_name(info["stop"])
     values["path"] = info["path"].decode()
-    values["precision"] = {1: "float32", 2: "float64"}[info["dtype"]]
+    is_mixed = info["n_refined"] > 0
+    values["precision"] = "mixed" if is_mixed else {1: "float32", 2: "float64"}[info["dtype"]]
     return FitReport(tol=tol, n_samples=n_samples, problems=problems, **values)
 
 

@@ -51,7 +51,8 @@ _DOCS = {
             Most steps of the solver; -1: max(10^7, 100 n_samples).
         precision : {'auto', 'float32', 'float64'}, default 'auto'
             Of kernel values. ``'auto'``: float32 where its error cannot move the result by more
-            than tol / 4 and it pays. Sums are in float64 always.
+            than tol / 4 and it pays, or can be made up for with few values in float64. Sums are in
+            float64 always.
         warm_start : bool, default False
             Whether `fit` starts from the solution of the last fit, where that had as many samples
             and the same classes.

@@ -63,6 +63,7 @@ typedef struct kc_dual {
     size_t n_whole;    /* points of the problem that this is a part of; 0: it is none */
     size_t n_outside;  /* support vectors of that problem which are not in the part */
     bool is_shrinking; /* pair steps leave idle points alone: solver/kc_shrink.h */
+    const double *start_grad; /* the gradient at the start, which is feasible then; NULL: unknown */
 } kc_dual;
 
 /* The arrays beta and grad are the caller's (from the arena, say); the rest is filled. */

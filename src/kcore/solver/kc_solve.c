@@ -113,6 +113,14 @@ static kc_status take_start(kc_call *call, const kc_dual *dual, kc_solution *out
     return kc_dual_repair(dual, out->beta, call->err);
 }
 
+static kc_status start_gradient(kc_state *s, const kc_dual *dual)
+{
+    if (dual->start_grad == NULL)
+        return kc_state_freshen(s);
+    memcpy(s->grad, dual->start_grad, dual->n_points * sizeof *s->grad);
+    return KC_OK;
+}
+
 static void leave_uncertified(kc_solution *out)
 {
     out->is_certified = false;
@@ -241,7 +249,7 @@ static kc_status solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_s
     kc_status status = kc_state_open(call, store, dual, tuning, out->beta, &state);
 
     if (status == KC_OK)
-        status = kc_state_freshen(&state);
+        status = start_gradient(&state, dual);
     if (status == KC_OK)
         status = improve(&state, dual, out);
     kc_state_close(&state);

@@ -17,6 +17,11 @@
 
 #define ROUNDING 0x1p-24
 
+/* Solutions that are off by more than so many times tol are better found anew, in f64; and where
+ * the mildest guess is half of that, so are those that are not yet found. */
+#define MENDABLE_TOLS 32.0
+#define GUESSED_TOLS 16.0
+
 /* The share of the variables that are at their bounds in the mildest of problems. */
 #define LEAST_BOUNDED 0.01
 
@@ -24,6 +29,11 @@ bool kc_precision_suffices(const kc_svm_settings *settings, double worst)
 {
     /* Samples that were not looked at may be off twice as much. */
     return 2 * worst <= settings->tol / 4;
+}
+
+bool kc_precision_is_mendable(const kc_svm_settings *settings, double worst)
+{
+    return worst <= MENDABLE_TOLS * settings->tol;
 }
 
 bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samples)
@@ -36,8 +46,8 @@ bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samp
         largest = fmax(largest, samples->weights[i]);
     if (has_C)
         largest *= settings->C;
-    return kc_precision_suffices(settings,
-                                 ROUNDING * largest * sqrt(LEAST_BOUNDED * (double)samples->n));
+    return ROUNDING * largest * sqrt(LEAST_BOUNDED * (double)samples->n) <=
+           GUESSED_TOLS * settings->tol;
 }
 
 /* ---- The audit ---------------------------------------------------------------------------- */
@@ -82,9 +92,8 @@ static size_t choose_samples(const kc_precision_audit *audit, const support *sv,
     return n_sv + n_any;
 }
 
-/* The caller's samples behind points of the store, in f64. */
-static kc_status pack_points(kc_call *call, const kc_precision_audit *audit, const int32_t *points,
-                             size_t n, kc_packed *out)
+kc_status kc_precision_pack(kc_call *call, const kc_precision_audit *audit, const int32_t *points,
+                            size_t n, kc_packed *out)
 {
     int32_t *rows = kc_call_take(call, n, sizeof *rows);
     kc_points taken;
@@ -110,7 +119,7 @@ static kc_status add_difference(kc_call *call, const kc_precision_audit *audit, 
         return kc_fail_nomem(call->err);
     KC_TRY(kc_store_gather(call, audit->store, chosen, samples->n, sv->points + begin, n, seen,
                            AUDIT_COLS));
-    KC_TRY(pack_points(call, audit, sv->points + begin, n, &columns));
+    KC_TRY(kc_precision_pack(call, audit, sv->points + begin, n, &columns));
     const kc_block block = {
         .x = samples,
         .n_rows = samples->n,
@@ -141,7 +150,7 @@ kc_status kc_precision_measure(kc_call *call, const kc_precision_audit *audit, d
 
     KC_TRY(find_support(call, audit, &sv));
     n = choose_samples(audit, &sv, chosen);
-    KC_TRY(pack_points(call, audit, chosen, n, &samples));
+    KC_TRY(kc_precision_pack(call, audit, chosen, n, &samples));
     for (size_t begin = 0; status == KC_OK && begin < sv.n; begin += AUDIT_COLS) {
         const kc_arena_point point = kc_arena_mark(call->arena);
 

@@ -11,7 +11,7 @@
 #define KC_PRECISION_SMALL 600
 
 /* Whether f32 is worth a try: with errors of one rounding, and few variables at their bounds, it
- * would do. */
+ * would do, or could be mended (kc_refine.h). */
 bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samples);
 
 /* What the errors of f32 kernel values did to a solution. */
@@ -29,7 +29,12 @@ typedef struct kc_precision_audit {
  * those of the caller's samples in f64, over some samples spread over the problem. */
 kc_status kc_precision_measure(kc_call *call, const kc_precision_audit *audit, double *worst);
 
-/* Whether such a difference leaves the result alone. */
+/* The caller's samples behind points of the store, in f64. */
+kc_status kc_precision_pack(kc_call *call, const kc_precision_audit *audit, const int32_t *points,
+                            size_t n, kc_packed *out);
+
+/* Whether such a difference leaves the result alone, and whether refining may do: kc_refine.h. */
 bool kc_precision_suffices(const kc_svm_settings *settings, double worst);
+bool kc_precision_is_mendable(const kc_svm_settings *settings, double worst);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/kc_clock.h"
+#include "data/kc_points.h"
 #include "task/kc_problems.h"
 #include "task/kc_train_impl.h"
 
@@ -55,6 +56,29 @@ static kc_status find_support(kc_call *call, const kc_training *t, support *out)
     return KC_OK;
 }
 
+/* Their points, of the type that decision values need. */
+static kc_status take_support(kc_call *call, const kc_training *t, const support *found,
+                              kc_packed *out)
+{
+    int32_t *all;
+    kc_points taken;
+    kc_packed borrowed;
+    kc_status status;
+
+    if (!t->is_refined)
+        return kc_packed_take(call, &t->points, found->places, found->n, out);
+    all = kc_call_take(call, found->n, sizeof *all);
+    if (all == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < found->n; i++)
+        all[i] = (int32_t)i;
+    KC_TRY(kc_points_take(call, t->data->x, found->samples, found->n, &taken));
+    KC_TRY(kc_packed_create(call, &taken, KC_F64, &borrowed));
+    status = kc_packed_take(call, &borrowed, all, found->n, out);
+    kc_packed_free(call->ctx, &borrowed);
+    return status;
+}
+
 static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
 {
     kc_packed points = {.dtype = t->points.dtype};
@@ -63,13 +87,13 @@ static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
 
     KC_TRY(find_support(call, t, &found));
     if (t->kernel != NULL)
-        KC_TRY(kc_packed_take(call, &t->points, found.places, found.n, &points));
+        KC_TRY(take_support(call, t, &found, &points));
     const kc_model_spec spec = {
         .type = t->settings->type,
         .multiclass = t->settings->multiclass,
         .n_classes = t->samples.n_classes,
         .kernel = t->kernel,
-        .dtype = kc_training_dtype(t),
+        .dtype = t->is_refined ? KC_F64 : kc_training_dtype(t),
         .points = t->kernel != NULL ? &points : NULL,
         .n_support = found.n,
         .n_cols = kc_training_is_asked(t) ? t->samples.n_all : (size_t)t->data->x->n_cols,

@@ -21,6 +21,7 @@ typedef struct kc_training {
     kc_store_counters counted; /* by stores that are no more */
     bool is_f32_tried;         /* kernel values are f32 as long as that does */
     atomic_bool is_f64_needed; /* it did not */
+    atomic_bool is_refined;    /* it did, with f64 for some: so decision values are f64 */
     const double *start;
     double max_diag;
     size_t n_problems, n_coef_rows;
@@ -34,7 +35,7 @@ KC_INLINE bool kc_training_is_asked(const kc_training *t)
     return t->data->kernel_fn != NULL;
 }
 
-/* Of the kernel values. */
+/* Of the kernel values that were computed first. */
 KC_INLINE kc_dtype kc_training_dtype(const kc_training *t)
 {
     return t->store != NULL ? kc_store_dtype(t->store) : t->points.dtype;

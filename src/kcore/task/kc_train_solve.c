@@ -8,6 +8,7 @@
 #include "task/kc_form.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
+#include "task/kc_refine.h"
 #include "task/kc_team.h"
 #include "task/kc_train_impl.h"
 
@@ -54,9 +55,9 @@ static kc_status gather_input(kc_call *call, const kc_training *t, kc_store *sto
     return KC_OK;
 }
 
-/* Whether f32 did for this problem; if not, all are solved in f64. */
+/* Whether f32 did for this problem, or does with some f64; if not, all are solved in f64. */
 static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
-                                 const kc_dual *dual, kc_solution *solution)
+                                 const kc_dual *dual, kc_solution *solution, kc_fit_info *info)
 {
     const kc_precision_audit audit = {
         .kernel = t->kernel,
@@ -67,18 +68,33 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
         .beta = solution->beta,
         .n_problems = t->n_problems,
     };
+    bool is_mended = true;
     double worst;
 
-    if (!t->is_f32_tried || t->is_f64_needed || solution->stop != KC_STOP_CONVERGED)
+    if (!t->is_f32_tried || t->is_f64_needed)
+        return KC_OK;
+    if (solution->stop == KC_STOP_STALLED) /* which may be the rounding of f32 */
+        t->is_f64_needed = true;
+    if (solution->stop != KC_STOP_CONVERGED)
         return KC_OK;
     kc_status status = kc_precision_measure(call, &audit, &worst);
+    if (status == KC_OK && kc_precision_suffices(t->settings, worst))
+        return KC_OK;
+    if (status == KC_OK)
+        status = kc_refine(call, &audit, t->settings, worst, solution, &is_mended);
     if (status == KC_ERR_TIME) { /* then nobody knows */
         solution->stop = KC_STOP_TIME;
         return KC_OK;
     }
-    if (status == KC_OK && !kc_precision_suffices(t->settings, worst))
-        t->is_f64_needed = true; /* never back: others may have said so meanwhile */
-    return status;
+    KC_TRY(status);
+    if (solution->stop == KC_STOP_CALLER)
+        return kc_call_stop_error(call);
+    info->n_refined = is_mended;
+    if (is_mended)
+        t->is_refined = true; /* neither goes back: others may have said so meanwhile */
+    else if (solution->stop == KC_STOP_CONVERGED || solution->stop == KC_STOP_STALLED)
+        t->is_f64_needed = true;
+    return KC_OK;
 }
 
 /* Builds, solves and reads one problem in the form of its settings. */
@@ -97,7 +113,7 @@ static kc_status solve_form(kc_call *call, kc_training *t, const kc_form_input *
     KC_TRY(kc_dual_solve(call, in->store, &dual, &solution));
     if (solution.stop == KC_STOP_CALLER)
         return kc_call_stop_error(call);
-    KC_TRY(audit_precision(call, t, in->store, &dual, &solution));
+    KC_TRY(audit_precision(call, t, in->store, &dual, &solution, out->info));
     return form->read(call, in, &dual, &solution, out);
 }
 
@@ -197,6 +213,7 @@ static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *o
     else if (strcmp(total->path, one->path) != 0)
         memcpy(total->path, "mixed", sizeof "mixed");
     total->n_bounded += one->n_bounded;
+    total->n_refined += one->n_refined;
     if (info->each != NULL) {
         char *to = (char *)info->each + index * info->each_bytes;
 
@@ -437,6 +454,7 @@ static kc_status solve_in_f64(kc_call *call, kc_training *t)
     }
     KC_TRY(start_from_coef(call, t));
     KC_TRY(kc_training_reopen(call, t));
+    t->is_refined = false;
     t->counted = (kc_store_counters){0};
     t->info->total =
         (kc_fit_info){.struct_size = sizeof before, .seconds_pack = before.seconds_pack};

@@ -353,6 +353,8 @@ typedef struct kc_fit_info {
     double seconds_rows; /* of these: computing kernel values, adding rows up; summed over problems
                             that are solved side by side, total only then */
     double seconds_pack, seconds_solve, seconds_model; /* total only */
+    int64_t n_refined; /* problems solved with f32 kernel values, then refined with f64 ones; such a
+                          model computes its decision values in f64 */
 } kc_fit_info;
 
 /* Immutable once made; owns all it needs for prediction. */
