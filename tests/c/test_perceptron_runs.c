@@ -232,7 +232,7 @@ static void bad_arguments_are_named_with_place_and_value(void)
     ref_view v = ref_view_make(&s.x, REF_DENSE, KC_F64);
 
     bad_points = &v.points;
-    REFUSED(c.settings.struct_size = 3, "settings: struct_size is 3");
+    REFUSED(c.settings.struct_size = 3, "settings.struct_size is 3");
     REFUSED(c.settings.rule = 9, "rule is 9");
     REFUSED(c.settings.margin = -1, "margin is -1");
     REFUSED(c.settings.margin = NAN, "margin is nan");
@@ -242,7 +242,7 @@ static void bad_arguments_are_named_with_place_and_value(void)
     REFUSED(c.settings.eta = NULL, "eta");
     REFUSED(c.eta[2] = 0, "eta(2) is 0");
     REFUSED(c.eta[5] = NAN, "eta(5) is nan");
-    REFUSED(c.data.struct_size = 4, "data: struct_size is 4");
+    REFUSED(c.data.struct_size = 4, "data.struct_size is 4");
     REFUSED(c.data.classes = NULL, "classes is NULL");
     REFUSED(c.data.x = NULL, "x or classes is NULL");
     REFUSED(c.data.n_classes = 1, "there are 1 classes");
@@ -252,7 +252,7 @@ static void bad_arguments_are_named_with_place_and_value(void)
     REFUSED(c.weights[9] = HUGE_VAL, "sample_weight[9] is inf");
     REFUSED(c.n_states = 0, "there are 0 states");
     REFUSED((c.settings.is_direct = 1, c.n_states = 2), "there are 2 states, must be 1");
-    REFUSED(c.state.struct_size = 5, "states[0]: struct_size is 5");
+    REFUSED(c.state.struct_size = 5, "states[0].struct_size is 5");
     REFUSED(c.state.positive = 3, "states[0]: positive is 3, must be 0 to 2");
     REFUSED(c.state.weights = NULL, "states[0]: an array is NULL");
     REFUSED(c.state.late_weights = bad_result.late_weights, "states[0]: an array is NULL");
@@ -260,6 +260,35 @@ static void bad_arguments_are_named_with_place_and_value(void)
     REFUSED(memset(c.state.random, 0, sizeof c.state.random), "random is all zeros");
     CHECK(kc_perceptron_run(ctx, NULL, NULL, NULL, NULL, 1, &err) == KC_ERR_ARG);
     CHECK(strstr(err.text, "settings is NULL") != NULL);
+    ref_view_free(&v);
+    ref_samples_free(&s.x);
+}
+
+/* Fields that an older caller's struct does not have are as if they were zero; what lies behind it
+ * is not written. */
+static void callers_with_older_structs_are_served(void)
+{
+    static result whole, older;
+    sample_set s = make_set();
+    options o = make_options(1);
+    ref_view v = ref_view_make(&s.x, REF_FORTRAN, KC_F32);
+    const kc_perceptron_data data = data_of(&s, &v.points, true);
+    const kc_perceptron_settings settings = settings_of(&o, PASSES);
+    const size_t size = offsetof(kc_perceptron_state, has_best);
+    kc_perceptron_state old;
+
+    whole.state = state_of(&whole, &o, 0);
+    memset(&old, 0x5a, sizeof old);
+    memcpy(&old, &(kc_perceptron_state){.struct_size = 0}, size);
+    older.state = state_of(&older, &o, 0);
+    memcpy(&old, &older.state, size);
+    old.struct_size = size;
+    CHECK(kc_perceptron_run(ctx, NULL, &settings, &data, &whole.state, 1, &err) == KC_OK);
+    CHECK(kc_perceptron_run(ctx, NULL, &settings, &data, &old, 1, &err) == KC_OK);
+    CHECK(old.struct_size == size && old.n_updates == whole.state.n_updates);
+    CHECK(memcmp(whole.weights, older.weights, sizeof whole.weights) == 0);
+    for (size_t k = size; k < sizeof old; k++)
+        CHECK(((unsigned char *)&old)[k] == 0x5a);
     ref_view_free(&v);
     ref_samples_free(&s.x);
 }
@@ -338,6 +367,7 @@ int main(void)
     RUN(the_caller_is_asked_and_may_stop);
     RUN(refused_memory_is_reported_and_nothing_is_lost);
     RUN(bad_arguments_are_named_with_place_and_value);
+    RUN(callers_with_older_structs_are_served);
     RUN(decision_values_do_not_depend_on_threads_or_form);
     RUN(the_margin_is_the_least_signed_value);
     return perceptron_case_end();

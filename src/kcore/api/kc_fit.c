@@ -43,20 +43,7 @@ static kc_status check_info(const kc_fit_info *info, const kc_fit_info *problems
 {
     if (info == NULL && problems != NULL)
         return kc_fail(err, KC_ERR_ARG, "problems without info: its struct_size is needed");
-    if (info != NULL &&
-        (info->struct_size < sizeof info->struct_size || info->struct_size > 16 * sizeof *info))
-        return kc_fail(err, KC_ERR_ARG, "info.struct_size is %zu, must be sizeof: %zu here",
-                       info->struct_size, sizeof *info);
-    return KC_OK;
-}
-
-static void write_info(const kc_fit_info *from, kc_fit_info *to)
-{
-    const size_t struct_size = to->struct_size;
-
-    memset(to, 0, struct_size);
-    memcpy(to, from, kc_min(struct_size, sizeof *from));
-    memcpy(to, &struct_size, sizeof struct_size);
+    return info != NULL ? kc_struct_check(info, sizeof *info, "info", err) : KC_OK;
 }
 
 kc_status kc_svm_fit(kc_context *ctx, const kc_run *run, const kc_svm_settings *settings,
@@ -81,7 +68,7 @@ kc_status kc_svm_fit(kc_context *ctx, const kc_run *run, const kc_svm_settings *
     if (status == KC_OK) {
         *out = model;
         if (info != NULL)
-            write_info(&train_info.total, info);
+            kc_struct_write(info, &train_info.total, sizeof *info);
     }
     return kc_call_end(&call, status);
 }

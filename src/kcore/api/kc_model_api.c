@@ -8,19 +8,6 @@
 
 /* ---- Out ---------------------------------------------------------------------------------- */
 
-/* Fills as much of the caller's struct as the caller knows. */
-static kc_status write_struct(void *to, size_t to_bytes, const void *from, size_t from_bytes,
-                              const char *name, kc_error *err)
-{
-    if (to_bytes < sizeof(size_t))
-        return kc_fail(err, KC_ERR_ARG, "%s.struct_size is %zu, must be sizeof: %zu here", name,
-                       to_bytes, from_bytes);
-    memset(to, 0, to_bytes);
-    memcpy(to, from, kc_min(to_bytes, from_bytes));
-    memcpy(to, &to_bytes, sizeof to_bytes);
-    return KC_OK;
-}
-
 kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error *err)
 {
     const kc_packed *points = &model->f.points;
@@ -39,7 +26,9 @@ kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error 
         .n_cols = (int64_t)model->f.n_cols,
     };
 
-    return write_struct(out, out->struct_size, &info, sizeof info, "info", err);
+    KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
+    kc_struct_write(out, &info, sizeof info);
+    return KC_OK;
 }
 
 static void copy_out(void *to, const void *from, size_t n_bytes)

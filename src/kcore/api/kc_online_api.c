@@ -9,13 +9,6 @@
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-static kc_status check_size(size_t found, size_t wanted, const char *what, kc_error *err)
-{
-    if (found != wanted)
-        return kc_fail(err, KC_ERR_ARG, "%s: struct_size is %zu, must be %zu", what, found, wanted);
-    return KC_OK;
-}
-
 static kc_status check_random(const kc_online_config *config, kc_error *err)
 {
     const size_t n_problems =
@@ -51,7 +44,6 @@ static kc_status check_budget(const kc_online_config *config, kc_error *err)
 
 static kc_status check_config(const kc_online_config *config, kc_error *err)
 {
-    KC_TRY(check_size(config->struct_size, sizeof *config, "config", err));
     if (config->dtype != KC_F32 && config->dtype != KC_F64)
         return kc_fail(err, KC_ERR_TYPE, "dtype is %d, must be KC_F32 or KC_F64",
                        (int)config->dtype);
@@ -65,10 +57,13 @@ static kc_status check_config(const kc_online_config *config, kc_error *err)
     return check_budget(config, err);
 }
 
-static kc_status check_settings(const kc_online *online, const kc_perceptron_settings *settings,
-                                kc_error *err)
+/* The settings with what is the learner's own. */
+static kc_status read_settings(const kc_online *online, const kc_perceptron_settings *from,
+                               kc_perceptron_settings *settings, kc_error *err)
 {
-    KC_TRY(kc_perceptron_check_settings(settings, err));
+    KC_TRY(kc_perceptron_read_settings(from, settings, err));
+    settings->is_direct = online->is_direct;
+    settings->has_intercept = online->set.offset != 0;
     if (settings->rule == KC_RULE_BATCH && (online->set.late != NULL || online->is_voted))
         return kc_fail(err, KC_ERR_ARG, "means and votes are those of the single rule");
     return KC_OK;
@@ -85,11 +80,10 @@ static kc_status check_function(const kc_online *online, const kc_perceptron_dat
     return KC_OK;
 }
 
-static kc_status check_data(const kc_online *online, const kc_lesson *lesson, kc_error *err)
+static kc_status read_data(const kc_online *online, const kc_perceptron_data *from,
+                           kc_perceptron_data *data, kc_error *err)
 {
-    const kc_perceptron_data *data = lesson->data;
-
-    KC_TRY(check_size(data->struct_size, sizeof *data, "data", err));
+    KC_TRY(kc_struct_read(data, sizeof *data, from, "data", err));
     if (data->kernel_fn != NULL)
         KC_TRY(check_function(online, data, err));
     if ((data->x == NULL && data->kernel_fn == NULL) || data->classes == NULL)
@@ -97,41 +91,50 @@ static kc_status check_data(const kc_online *online, const kc_lesson *lesson, kc
     if (data->n_classes != online->n_classes)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, the learner has %d", data->n_classes,
                        online->n_classes);
-    return kc_perceptron_check_labels(data, (int64_t)kc_lesson_samples(lesson), err);
+    return KC_OK;
 }
 
-/* Everything a lesson is made of; the report is cleared.  *own gets the settings with what is the
- * learner's own. */
-static kc_status check_lesson(const kc_online *online, const kc_lesson *lesson,
-                              kc_online_report *report, kc_perceptron_settings *own, kc_error *err)
+static kc_status read_report(const kc_online_report *from, int64_t n_passes, kc_online_report *out,
+                             kc_error *err)
 {
-    const kc_perceptron_settings *settings = lesson->settings;
-
-    if (online == NULL || settings == NULL || lesson->data == NULL || report == NULL)
-        return kc_fail(err, KC_ERR_ARG, "online, settings, data or report is NULL");
-    KC_TRY(check_settings(online, settings, err));
-    KC_TRY(check_data(online, lesson, err));
-    KC_TRY(check_size(report->struct_size, sizeof *report, "report", err));
-    if (report->mistakes == NULL || report->criterion == NULL)
+    KC_TRY(kc_struct_read(out, sizeof *out, from, "report", err));
+    if (out->mistakes == NULL || out->criterion == NULL)
         return kc_fail(err, KC_ERR_ARG, "report: an array is NULL");
-    if (lesson->first < -1)
-        return kc_fail(err, KC_ERR_ARG, "first is %lld, must be -1 or more",
-                       (long long)lesson->first);
-    *report = (kc_online_report){
-        .struct_size = sizeof *report,
-        .mistakes = report->mistakes,
-        .criterion = report->criterion,
+    *out = (kc_online_report){
+        .struct_size = out->struct_size,
+        .mistakes = out->mistakes,
+        .criterion = out->criterion,
         .least = NAN,
         .sq_norm = NAN,
         .max_diag = NAN,
     };
-    memset(report->mistakes, 0, (size_t)settings->n_passes * sizeof *report->mistakes);
-    for (int64_t k = 0; k < settings->n_passes; k++)
-        report->criterion[k] = 0.0;
-    *own = *settings;
-    own->is_direct = online->is_direct;
-    own->has_intercept = online->set.offset != 0;
+    memset(out->mistakes, 0, (size_t)n_passes * sizeof *out->mistakes);
+    for (int64_t k = 0; k < n_passes; k++)
+        out->criterion[k] = 0.0;
     return KC_OK;
+}
+
+/* What a call learns from, in structs of this version. */
+typedef struct input {
+    kc_perceptron_settings settings;
+    kc_perceptron_data data;
+    kc_online_report report;
+    kc_lesson lesson;
+} input;
+
+static kc_status read_input(const kc_online *online, const kc_perceptron_settings *settings,
+                            const kc_perceptron_data *data, int64_t first,
+                            const kc_online_report *report, input *out, kc_error *err)
+{
+    if (online == NULL || settings == NULL || data == NULL || report == NULL)
+        return kc_fail(err, KC_ERR_ARG, "online, settings, data or report is NULL");
+    KC_TRY(read_settings(online, settings, &out->settings, err));
+    KC_TRY(read_data(online, data, &out->data, err));
+    out->lesson = (kc_lesson){.settings = &out->settings, .data = &out->data, .first = first};
+    KC_TRY(kc_perceptron_check_labels(&out->data, (int64_t)kc_lesson_samples(&out->lesson), err));
+    if (first < -1)
+        return kc_fail(err, KC_ERR_ARG, "first is %lld, must be -1 or more", (long long)first);
+    return read_report(report, out->settings.n_passes, &out->report, err);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------- */
@@ -139,10 +142,13 @@ static kc_status check_lesson(const kc_online *online, const kc_lesson *lesson,
 kc_status kc_online_create(kc_context *ctx, const kc_online_config *config, kc_online **out,
                            kc_error *err)
 {
+    kc_online_config read;
+
     if (ctx == NULL || config == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "ctx, config or out is NULL");
-    KC_TRY(check_config(config, err));
-    return kc_online_make(ctx, config, out, err);
+    KC_TRY(kc_struct_read(&read, sizeof read, config, "config", err));
+    KC_TRY(check_config(&read, err));
+    return kc_online_make(ctx, &read, out, err);
 }
 
 kc_status kc_online_reserve(kc_context *ctx, kc_online *online, int64_t n_points, kc_error *err)
@@ -174,39 +180,41 @@ kc_status kc_online_learn(kc_context *ctx, const kc_run *run, kc_online *online,
                           const kc_perceptron_settings *settings, const kc_perceptron_data *data,
                           int64_t first, kc_online_report *report, kc_error *err)
 {
-    kc_lesson lesson = {.settings = settings, .data = data, .first = first};
-    kc_perceptron_settings own;
+    input in;
     kc_call call;
+    kc_status status;
 
-    KC_TRY(check_lesson(online, &lesson, report, &own, err));
-    lesson.settings = &own;
-    if (own.rule == KC_RULE_BATCH)
+    KC_TRY(read_input(online, settings, data, first, report, &in, err));
+    if (in.settings.rule == KC_RULE_BATCH)
         return kc_fail(err, KC_ERR_ARG, "learning sample by sample takes the single rule");
     if (online->set.kernel == NULL)
         return kc_fail(err, KC_ERR_ARG, "the learner has no kernel: it is fitted to a matrix");
     KC_TRY(kc_call_begin(&call, ctx, run, "learn", err));
-    return kc_call_end(&call, kc_online_study(&call, online, &lesson, report));
+    status = kc_call_end(&call, kc_online_study(&call, online, &in.lesson, &in.report));
+    kc_struct_write(report, &in.report, sizeof in.report);
+    return status;
 }
 
 kc_status kc_online_fit(kc_context *ctx, const kc_run *run, kc_online *online,
                         const kc_perceptron_settings *settings, const kc_perceptron_data *data,
                         int64_t first, int64_t cache_bytes, kc_online_report *report, kc_error *err)
 {
-    kc_lesson lesson = {.settings = settings, .data = data, .first = first};
-    kc_perceptron_settings own;
+    input in;
     kc_call call;
+    kc_status status;
 
-    KC_TRY(check_lesson(online, &lesson, report, &own, err));
-    lesson.settings = &own;
+    KC_TRY(read_input(online, settings, data, first, report, &in, err));
     if (online->budget > 0)
         return kc_fail(err, KC_ERR_ARG, "a learner with a budget (%zu) learns by kc_online_learn",
                        online->budget);
     if (cache_bytes < 0)
         return kc_fail(err, KC_ERR_ARG, "cache_bytes is %lld, must be 0 or more",
                        (long long)cache_bytes);
-    lesson.cache_bytes = (size_t)cache_bytes;
+    in.lesson.cache_bytes = (size_t)cache_bytes;
     KC_TRY(kc_call_begin(&call, ctx, run, "fit", err));
-    return kc_call_end(&call, kc_online_solve(&call, online, &lesson, report));
+    status = kc_call_end(&call, kc_online_solve(&call, online, &in.lesson, &in.report));
+    kc_struct_write(report, &in.report, sizeof in.report);
+    return status;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -241,10 +249,9 @@ kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_er
 
     if (online == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "online or out is NULL");
-    KC_TRY(check_size(out->struct_size, sizeof *out, "info", err));
+    KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
     set = &online->set;
-    *out = (kc_online_info){
-        .struct_size = sizeof *out,
+    const kc_online_info info = {
         .dtype = set->dtype,
         .storage = set->points.points.is_sparse ? KC_CSR : KC_DENSE,
         .is_given = set->kernel == NULL,
@@ -256,6 +263,7 @@ kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_er
         .n_updates = online->n_updates,
         .n_bytes = (int64_t)kc_online_image_bytes(online),
     };
+    kc_struct_write(out, &info, sizeof info);
     return KC_OK;
 }
 

@@ -1,15 +1,16 @@
 /* The public functions of the linear perceptrons: check, run, release. */
+#include <stdio.h>
+
 #include "api/kc_perceptron_check.h"
+#include "base/kc_context.h"
 #include "data/kc_points.h"
 #include "task/kc_linear.h"
 
-static kc_status check_data(const kc_perceptron_data *data, kc_error *err)
+static kc_status read_data(const kc_perceptron_data *from, kc_perceptron_data *data, kc_error *err)
 {
-    if (data == NULL)
+    if (from == NULL)
         return kc_fail(err, KC_ERR_ARG, "data is NULL");
-    if (data->struct_size != sizeof *data)
-        return kc_fail(err, KC_ERR_ARG, "data: struct_size is %zu, must be %zu", data->struct_size,
-                       sizeof *data);
+    KC_TRY(kc_struct_read(data, sizeof *data, from, "data", err));
     if (data->x == NULL || data->classes == NULL)
         return kc_fail(err, KC_ERR_ARG, "x or classes is NULL");
     if (data->n_classes < 2)
@@ -26,44 +27,76 @@ static bool has_arrays(const kc_perceptron_state *state)
            (state->best_weights == NULL) == (state->best_intercepts == NULL);
 }
 
-static kc_status check_states(const kc_perceptron_settings *settings,
-                              const kc_perceptron_data *data, const kc_perceptron_state *states,
-                              int32_t n_states, kc_error *err)
+/* The caller's structs are as large as the first one says. */
+static void *state_at(kc_perceptron_state *states, int32_t k)
 {
-    if (states == NULL || n_states < 1 || (settings->is_direct && n_states > 1))
-        return kc_fail(err, KC_ERR_ARG, "there are %d states, must be %s", n_states,
-                       settings->is_direct ? "1" : "at least 1");
-    for (int32_t k = 0; k < n_states; k++) {
-        const uint64_t *r = states[k].random;
+    return (char *)states + (size_t)k * states[0].struct_size;
+}
 
-        if (states[k].struct_size != sizeof *states)
-            return kc_fail(err, KC_ERR_ARG, "states[%d]: struct_size is %zu, must be %zu", k,
-                           states[k].struct_size, sizeof *states);
-        if (!has_arrays(&states[k]))
-            return kc_fail(err, KC_ERR_ARG, "states[%d]: an array is NULL", k);
-        if (!settings->is_direct &&
-            (states[k].positive < 0 || states[k].positive >= data->n_classes))
-            return kc_fail(err, KC_ERR_ARG, "states[%d]: positive is %d, must be 0 to %d", k,
-                           states[k].positive, data->n_classes - 1);
-        if ((r[0] | r[1] | r[2] | r[3]) == 0)
-            return kc_fail(err, KC_ERR_ARG, "states[%d]: random is all zeros", k);
+static kc_status check_state(const kc_perceptron_settings *settings, const kc_perceptron_data *data,
+                             const kc_perceptron_state *state, int32_t k, kc_error *err)
+{
+    const uint64_t *r = state->random;
+
+    if (!has_arrays(state))
+        return kc_fail(err, KC_ERR_ARG, "states[%d]: an array is NULL", k);
+    if (!settings->is_direct && (state->positive < 0 || state->positive >= data->n_classes))
+        return kc_fail(err, KC_ERR_ARG, "states[%d]: positive is %d, must be 0 to %d", k,
+                       state->positive, data->n_classes - 1);
+    if ((r[0] | r[1] | r[2] | r[3]) == 0)
+        return kc_fail(err, KC_ERR_ARG, "states[%d]: random is all zeros", k);
+    return KC_OK;
+}
+
+static kc_status read_states(const kc_perceptron_settings *settings, const kc_perceptron_data *data,
+                             kc_perceptron_state *from, int32_t n_states, kc_perceptron_state *out,
+                             kc_error *err)
+{
+    for (int32_t k = 0; k < n_states; k++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "states[%d]", k);
+        KC_TRY(kc_struct_read(&out[k], sizeof *out, state_at(from, k), name, err));
+        if (out[k].struct_size != out[0].struct_size)
+            return kc_fail(err, KC_ERR_ARG, "states[%d].struct_size is %zu, that of the first %zu",
+                           k, out[k].struct_size, out[0].struct_size);
+        KC_TRY(check_state(settings, data, &out[k], k, err));
     }
     return KC_OK;
+}
+
+/* Learns on copies of the states, which are written back however it ends. */
+static kc_status learn(kc_call *call, const kc_perceptron_settings *settings,
+                       const kc_perceptron_data *data, kc_perceptron_state *states,
+                       int32_t n_states)
+{
+    kc_perceptron_state *copies = kc_call_take(call, (size_t)n_states, sizeof *copies);
+    kc_status status;
+
+    if (copies == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(read_states(settings, data, states, n_states, copies, call->err));
+    status = kc_linear_learn(call, settings, data, copies, (size_t)n_states);
+    for (int32_t k = 0; k < n_states; k++)
+        kc_struct_write(state_at(states, k), &copies[k], sizeof *copies);
+    return status;
 }
 
 kc_status kc_perceptron_run(kc_context *ctx, const kc_run *run,
                             const kc_perceptron_settings *settings, const kc_perceptron_data *data,
                             kc_perceptron_state *states, int32_t n_states, kc_error *err)
 {
+    kc_perceptron_settings how;
+    kc_perceptron_data what;
     kc_call call;
 
-    if (settings == NULL)
-        return kc_fail(err, KC_ERR_ARG, "settings is NULL");
-    KC_TRY(kc_perceptron_check_settings(settings, err));
-    KC_TRY(check_data(data, err));
-    KC_TRY(check_states(settings, data, states, n_states, err));
+    KC_TRY(kc_perceptron_read_settings(settings, &how, err));
+    KC_TRY(read_data(data, &what, err));
+    if (states == NULL || n_states < 1 || (how.is_direct && n_states > 1))
+        return kc_fail(err, KC_ERR_ARG, "there are %d states, must be %s", n_states,
+                       how.is_direct ? "1" : "at least 1");
     KC_TRY(kc_call_begin(&call, ctx, run, "perceptron", err));
-    return kc_call_end(&call, kc_linear_learn(&call, settings, data, states, (size_t)n_states));
+    return kc_call_end(&call, learn(&call, &how, &what, states, n_states));
 }
 
 kc_status kc_linear_decision(kc_context *ctx, const kc_run *run, const kc_points *x,
@@ -83,11 +116,12 @@ kc_status kc_perceptron_measure(kc_context *ctx, const kc_run *run, const kc_per
                                 int32_t positive, const double *weights, double intercept,
                                 kc_perceptron_margin *out, kc_error *err)
 {
+    kc_perceptron_data what;
     kc_call call;
 
-    KC_TRY(check_data(data, err));
+    KC_TRY(read_data(data, &what, err));
     if (weights == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "weights or out is NULL");
     KC_TRY(kc_call_begin(&call, ctx, run, "margin", err));
-    return kc_call_end(&call, kc_linear_measure(&call, data, positive, weights, intercept, out));
+    return kc_call_end(&call, kc_linear_measure(&call, &what, positive, weights, intercept, out));
 }

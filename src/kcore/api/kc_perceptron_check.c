@@ -3,11 +3,14 @@
 
 #include <math.h>
 
-kc_status kc_perceptron_check_settings(const kc_perceptron_settings *settings, kc_error *err)
+#include "base/kc_context.h"
+
+kc_status kc_perceptron_read_settings(const kc_perceptron_settings *from,
+                                      kc_perceptron_settings *settings, kc_error *err)
 {
-    if (settings->struct_size != sizeof *settings)
-        return kc_fail(err, KC_ERR_ARG, "settings: struct_size is %zu, must be %zu",
-                       settings->struct_size, sizeof *settings);
+    if (from == NULL)
+        return kc_fail(err, KC_ERR_ARG, "settings is NULL");
+    KC_TRY(kc_struct_read(settings, sizeof *settings, from, "settings", err));
     if (settings->rule != KC_RULE_SINGLE && settings->rule != KC_RULE_BATCH)
         return kc_fail(err, KC_ERR_ARG, "rule is %d, must be single or batch", settings->rule);
     if (!(settings->margin >= 0.0 && isfinite(settings->margin)))

@@ -5,8 +5,9 @@
 
 #include "base/kc_status.h"
 
-/* Its size, the rule and its numbers. */
-kc_status kc_perceptron_check_settings(const kc_perceptron_settings *settings, kc_error *err);
+/* The rule and its numbers, into *out. */
+kc_status kc_perceptron_read_settings(const kc_perceptron_settings *from,
+                                      kc_perceptron_settings *out, kc_error *err);
 
 /* The classes and weights of n samples. */
 kc_status kc_perceptron_check_labels(const kc_perceptron_data *data, int64_t n, kc_error *err);

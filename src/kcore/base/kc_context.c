@@ -13,6 +13,27 @@
 /* No struct of this interface will be larger: what says more was not filled in. */
 #define STRUCT_MAX 4096
 
+kc_status kc_struct_check(const void *to, size_t n_bytes, const char *name, kc_error *err)
+{
+    size_t size;
+
+    memcpy(&size, to, sizeof size);
+    if (size < sizeof size || size > STRUCT_MAX)
+        return kc_fail(err, KC_ERR_ARG, "%s.struct_size is %zu, must be sizeof: %zu here", name,
+                       size, n_bytes);
+    return KC_OK;
+}
+
+void kc_struct_write(void *to, const void *from, size_t n_bytes)
+{
+    size_t size;
+
+    memcpy(&size, to, sizeof size);
+    memset(to, 0, size);
+    memcpy(to, from, kc_min(size, n_bytes));
+    memcpy(to, &size, sizeof size);
+}
+
 kc_status kc_struct_read(void *to, size_t n_bytes, const void *from, const char *name,
                          kc_error *err)
 {
@@ -22,10 +43,8 @@ kc_status kc_struct_read(void *to, size_t n_bytes, const void *from, const char 
     memset(to, 0, n_bytes);
     if (from == NULL)
         return KC_OK;
+    KC_TRY(kc_struct_check(from, n_bytes, name, err));
     memcpy(&size, from, sizeof size);
-    if (size < sizeof size || size > STRUCT_MAX)
-        return kc_fail(err, KC_ERR_ARG, "%s.struct_size is %zu, must be sizeof: %zu here", name,
-                       size, n_bytes);
     for (size_t i = n_bytes; i < size; i++) {
         if (bytes[i] != 0)
             return kc_fail(err, KC_ERR_ARG,

@@ -46,6 +46,11 @@ bool kc_context_drop_spare(kc_context *ctx);
 kc_status kc_struct_read(void *to, size_t n_bytes, const void *from, const char *name,
                          kc_error *err);
 
+/* Whether the caller's struct `to`, which is to be filled in, begins with a struct_size that can be
+ * one; and filling it in, as far as it goes. */
+kc_status kc_struct_check(const void *to, size_t n_bytes, const char *name, kc_error *err);
+void kc_struct_write(void *to, const void *from, size_t n_bytes);
+
 /* 1 in the first process, one more in a forked child, and so on: what was made under another count
  * belongs to threads that do not exist here. */
 unsigned kc_fork_count(void);

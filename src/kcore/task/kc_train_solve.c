@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/kc_clock.h"
+#include "base/kc_context.h"
 #include "data/kc_sort.h"
 #include "task/kc_form.h"
 #include "task/kc_precision.h"
@@ -217,9 +218,8 @@ static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *o
     if (info->each != NULL) {
         char *to = (char *)info->each + index * info->each_bytes;
 
-        memset(to, 0, info->each_bytes);
-        memcpy(to, one, kc_min(info->each_bytes, sizeof *one));
         memcpy(to, &info->each_bytes, sizeof info->each_bytes);
+        kc_struct_write(to, one, sizeof *one);
     }
 }
 

@@ -10,7 +10,9 @@
  *   - Inputs are borrowed for the duration of the call and never kept.
  *   - Whoever creates an object frees it; freeing NULL is legal.
  *   - Nothing is printed, nothing exits, no signal handler is installed.
- *   - A const object may be used by any number of threads at once. */
+ *   - A const object may be used by any number of threads at once.
+ *   - Structs begin with struct_size, which the caller sets: fields that an older caller does not
+ *     have are as if they were zero, and are not written. */
 #ifndef KCORE_KCORE_H
 #define KCORE_KCORE_H
 
