@@ -16,7 +16,7 @@ import inspect
 import math
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
@@ -295,7 +295,8 @@ class Estimator(BaseEstimator):
             self._check_names(names, state.names)
         points = as_samples(X)
         if points.shape[1] != state.shape[1] and points.shape[1] not in n_columns:
-            check_finite(points)
+            if n_columns:  # kernel values: scikit-learn's checks want to hear of a NaN first
+                check_finite(points)
             raise ValueError(
                 f"X has {points.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{state.shape[1]} features as input"
@@ -414,6 +415,19 @@ def feature_names(X: Any) -> NDArray[np.object_] | None:
 
 # ---- Targets, labels, weights
 
+_PIECE = 2**20  # entries: a millisecond or so
+
+
+def _pieces(n: int) -> Iterator[slice]:
+    """Cut long arrays: between the pieces Python looks at signals."""
+    return (slice(begin, begin + _PIECE) for begin in range(0, n, _PIECE))
+
+
+def _are_finite(array: NDArray[np.float64]) -> bool:
+    if len(array) <= _PIECE:
+        return bool(np.isfinite(array).all())
+    return all(np.isfinite(array[part]).all() for part in _pieces(len(array)))
+
 
 def as_targets(y: Any, n_samples: int) -> NDArray[np.float64]:
     """Return regression targets as contiguous float64; they are finite."""
@@ -422,7 +436,7 @@ def as_targets(y: Any, n_samples: int) -> NDArray[np.float64]:
     else:
         targets = _as_floats(_column(y), "y")
     _check_length(targets, "y", n_samples)
-    if not np.isfinite(targets).all():
+    if not _are_finite(targets):
         _refuse_non_finite(targets, "y")
     return targets
 
@@ -438,8 +452,8 @@ def as_weights(
     if weights.ndim != 1:
         raise ValueError(f"sample_weight must be 1-D, got shape {weights.shape}")
     _check_length(weights, "sample_weight", n_samples)
-    low = weights.min()
-    if not np.isfinite(weights).all():
+    low = min([weights[part].min() for part in _pieces(n_samples)])
+    if not _are_finite(weights):
         _refuse_non_finite(weights, "sample_weight")
     if low < 0:
         place = int(weights.argmin())
@@ -454,10 +468,10 @@ def as_labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     labels = y if type(y) is np.ndarray and y.ndim == 1 else _column(y)
     _check_length(labels, "y", n_samples)
     kind = labels.dtype.kind
-    encoded = _core.encode(labels) if kind in "biufUS" else None
-    if encoded is None:
-        encoded = _encode_objects(labels) if kind in "OT" else _encode_sorted(labels)
-    classes, codes = encoded
+    if kind in "biufUS":
+        classes, codes = _core.encode(labels)
+    else:
+        classes, codes = _encode_objects(labels) if kind in "OT" else _encode_sorted(labels)
     if kind == "f":
         _check_whole(classes)
     elif kind == "c":
@@ -472,16 +486,19 @@ def _encode_sorted(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
 
 def _encode_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Encode by hashing: strings as objects are slow to sort."""
-    values = labels.tolist()
+    distinct: set[Any] = set()
     try:
-        distinct = set(values)
+        for part in _pieces(len(labels)):
+            distinct.update(labels[part].tolist())
         ordered = sorted(distinct)
     except TypeError as error:
         raise ValueError(f"Unknown label type: y has labels without an order ({error})") from error
     if any(label != label for label in distinct):
         raise ValueError("Input y contains NaN.")
     place = {label: k for k, label in enumerate(ordered)}
-    codes = np.fromiter(map(place.__getitem__, values), np.int32, len(values))
+    codes = np.empty(len(labels), np.int32)
+    for part in _pieces(len(labels)):
+        codes[part] = [place[label] for label in labels[part].tolist()]
     classes = np.empty(len(ordered), dtype=labels.dtype)
     classes[:] = ordered
     return classes, codes
@@ -572,9 +589,7 @@ def weights_by_class(
     ``'balanced'`` counts samples by their weights, so that weights equal repetitions.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
-        counts = np.bincount(codes, weights, len(classes))
-        balanced: NDArray[np.float64] = counts.sum() / (len(classes) * counts)
-        return balanced
+        return _core.balanced_weights(codes, len(classes), weights)
     if isinstance(class_weight, dict):
         return _weights_by_label(class_weight, classes)
     raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")

@@ -122,6 +122,24 @@ cdef extern from "kcore/kcore.h" nogil:
 
     kc_status kc_check_points(
         kc_context *ctx, const kc_run *run, const kc_points *points, kc_error *err)
+    kc_status kc_variance(
+        kc_context *ctx, const kc_run *run, const kc_points *x, const double *weights,
+        double *out, kc_error *err)
+    kc_status kc_check_finite(
+        kc_context *ctx, const kc_run *run, const kc_points *x, kc_error *err)
+
+    # ---- Labels
+
+    ctypedef struct kc_labels:
+        const void *values
+        int64_t n, n_bytes, stride
+
+    kc_status kc_encode_labels(
+        kc_context *ctx, const kc_run *run, const kc_labels *labels, int64_t most,
+        int64_t *first, int32_t *codes, int64_t *n_found, kc_error *err)
+    kc_status kc_balanced_weights(
+        kc_context *ctx, const kc_run *run, const int32_t *classes, int64_t n,
+        int32_t n_classes, const double *weights, double *out, kc_error *err)
 
     # ---- Kernels
 

@@ -50,8 +50,18 @@ def gram(
 def diag(
     kernel: CompiledKernel, x: Points, out: NDArray[Float] | None, n_threads: int
 ) -> NDArray[Float]: ...
-def variance(points: Points, weights: NDArray[np.float64] | None) -> float: ...
-def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]] | None: ...
+
+@final
+class Watch:
+    def __new__(
+        cls, n_threads: int, time_limit: float, callback: Callable[..., object] | None
+    ) -> Self: ...
+
+def variance(points: Points, weights: NDArray[np.float64] | None, watch: Watch) -> float | None: ...
+def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+def balanced_weights(
+    codes: NDArray[np.int32], n_classes: int, weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]: ...
 
 C_SVC: Final = 1
 NU_SVC: Final = 2
@@ -138,9 +148,7 @@ def fit_svm(
     class_weights: NDArray[np.float64] | None,
     start: NDArray[np.float64] | None,
     n_coef_rows: int,
-    n_threads: int,
-    time_limit: float,
-    callback: Callable[..., object] | None,
+    watch: Watch,
 ) -> tuple[Model, FitInfo]: ...
 
 # ---- Perceptrons

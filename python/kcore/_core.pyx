@@ -428,8 +428,8 @@ cdef int64_t leading_dimension(
 # Parts of one module, not modules: each extension links the C core statically, and a second copy
 # of it would count forks and choose its loops by itself.
 
-include "_arrays.pxi"
 include "_progress.pxi"
+include "_arrays.pxi"
 include "_svm.pxi"
 include "_perceptron.pxi"
 include "_online.pxi"

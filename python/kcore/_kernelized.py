@@ -95,11 +95,15 @@ class KernelEstimator(Estimator):
         return tags
 
     def _kernel_of(
-        self, points: Points, weights: NDArray[np.float64] | None
+        self,
+        points: Points,
+        weights: NDArray[np.float64] | None,
+        watch: _core.Watch | None = None,
     ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | AskedKernel]:
         """Return the kernel and what it is given: samples, or without a kernel, its values.
 
-        Of a Python function, its values are those that it is asked for.
+        Of a Python function, its values are those that it is asked for. `watch` may end the search
+        for gamma.
         """
         kernel = self.kernel
         if isinstance(kernel, str):
@@ -112,7 +116,7 @@ class KernelEstimator(Estimator):
                     f"kernel must be one of {words}, a kernel of kcore.kernels or a function, "
                     f"got {kernel!r}"
                 )
-            nodes = self._named_kernel(kernel, points, weights)
+            nodes = self._named_kernel(kernel, points, weights, watch)
             return nodes, _core.CompiledKernel(nodes), points
         if isinstance(kernel, Kernel):
             return kernel._nodes(), kernel._compile(), points
@@ -124,7 +128,11 @@ class KernelEstimator(Estimator):
         )
 
     def _named_kernel(
-        self, name: str, points: Points, weights: NDArray[np.float64] | None
+        self,
+        name: str,
+        points: Points,
+        weights: NDArray[np.float64] | None,
+        watch: _core.Watch | None,
     ) -> Nodes:
         if name == "linear":
             return _LINEAR_NODES
@@ -134,9 +142,14 @@ class KernelEstimator(Estimator):
             if not 0 <= degree <= MAX_DEGREE:
                 raise ValueError(f"degree must be in 0 .. {MAX_DEGREE}, got {degree}")
         coef0 = self._real("coef0") if name in ("poly", "sigmoid") else 0.0
-        return [(_KERNELS[name], degree, self._gamma_of(points, weights), coef0)]
+        return [(_KERNELS[name], degree, self._gamma_of(points, weights, watch), coef0)]
 
-    def _gamma_of(self, points: Points, weights: NDArray[np.float64] | None) -> float:
+    def _gamma_of(
+        self,
+        points: Points,
+        weights: NDArray[np.float64] | None,
+        watch: _core.Watch | None,
+    ) -> float:
         gamma = self.gamma
         if type(gamma) is float and 0 <= gamma < math.inf:
             return gamma
@@ -144,7 +157,9 @@ class KernelEstimator(Estimator):
             if gamma == "auto":
                 return 1.0 / int(points.shape[1])
             if gamma == "scale":
-                return _scale_gamma(points, weights)
+                if watch is None:
+                    watch = _core.Watch(self._n_threads(), 0.0, None)
+                return _scale_gamma(points, weights, watch)
         elif (
             isinstance(gamma, Real)
             and not isinstance(gamma, bool | np.bool_)
@@ -203,16 +218,15 @@ def _check_square(points: Points) -> None:
         )
 
 
-def _scale_gamma(points: Points, weights: NDArray[np.float64] | None) -> float:
-    """Return 1 / (n_features * variance), or 1 where all entries are equal."""
-    spread = _core.variance(points, weights)
-    if 0 < spread < math.inf:
-        return 1.0 / (int(points.shape[1]) * spread)
-    if spread == math.inf or math.isnan(spread):
-        values = points.data if isinstance(points, CSR) else points
-        if np.isfinite(values).all():
-            raise ValueError("gamma='scale': the variance of X overflows; scale the features")
-    return 1.0  # constant samples; or such as the core will refuse by row and column
+def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, watch: _core.Watch) -> float:
+    """Return 1 / (n_features * variance), or 1 where all entries are equal.
+
+    Where the time is over before the variance is known, it is taken to be 1: no step will be made.
+    """
+    spread = _core.variance(points, weights, watch)
+    if spread == 0:
+        return 1.0
+    return 1.0 / (int(points.shape[1]) * (1.0 if spread is None else spread))
 
 
 def as_user_sees(points: Points, sparse_type: Any = None) -> Any:

@@ -1,4 +1,7 @@
-# Who is told how far a call has come: part of _core.pyx, included there.
+# Who is told how far a call has come, and how long it may take: part of _core.pyx, included there.
+
+from time import monotonic
+
 
 @cython.final
 cdef class Listener:
@@ -8,6 +11,7 @@ cdef class Listener:
     cdef object error
     cdef bint can_finish  # whether True is an answer
     cdef bint has_finished  # and was one: what there is is being made whole
+    cdef double seconds_before  # of calls before this one
 
     def __cinit__(self, callback, bint can_finish=False):
         self.callback = callback
@@ -26,7 +30,8 @@ cdef int tell_progress(void *data, const kc_progress *p) noexcept with gil:
         return KC_FINISH
     try:
         answer = listener.callback(
-            p.phase.decode("ascii"), p.seconds, p.n_iter, p.objective, p.violation)
+            p.phase.decode("ascii"), listener.seconds_before + p.seconds, p.n_iter,
+            p.objective, p.violation)
     except BaseException as error:
         listener.error = error
         return KC_CANCEL
@@ -34,3 +39,52 @@ cdef int tell_progress(void *data, const kc_progress *p) noexcept with gil:
         listener.has_finished = True
         return KC_FINISH
     return KC_GO_ON
+
+
+@cython.final
+cdef class Watch:
+    """What holds for several calls of the core in a row: threads, a time limit, a callback.
+
+    Parameters
+    ----------
+    n_threads : int
+        0: the context's.
+    time_limit : float
+        Seconds from now; 0: none.
+    callback : callable or None
+        As for a `Listener` that may end the call.
+    """
+
+    cdef int32_t n_threads
+    cdef double start, time_limit
+    cdef Listener listener
+
+    def __cinit__(self, int32_t n_threads, double time_limit, callback):
+        self.n_threads = n_threads
+        self.time_limit = time_limit
+        self.start = monotonic()
+        self.listener = None if callback is None else Listener(callback, True)
+
+    cdef kc_run begin(self):
+        """Return how the next call is to run: within what is left of the time."""
+        cdef kc_run run = run_with(self.n_threads)
+        if self.listener is not None:
+            self.listener.seconds_before = monotonic() - self.start
+            run.on_progress = tell_progress
+            run.progress_data = <void *>self.listener
+        if self.time_limit > 0:
+            run.time_limit = max(self.start + self.time_limit - monotonic(), 1e-9)
+        return run
+
+    cdef bint has_ended(self, kc_status status) except -1:
+        """Say whether the call gave nothing because time was over, or the callback said enough.
+
+        An exception of the callback is raised.
+        """
+        if self.listener is not None and self.listener.error is not None:
+            raise self.listener.error
+        if PyErr_Occurred() != NULL:
+            return False
+        return status == KC_ERR_TIME or (
+            status == KC_ERR_CANCELLED and self.listener is not None
+            and self.listener.has_finished)

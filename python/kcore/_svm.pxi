@@ -387,7 +387,7 @@ def fit_svm(
     int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking,
     C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
     codes, int32_t n_classes, targets, weights, class_weights, start, int64_t n_coef_rows,
-    int32_t n_threads, double time_limit, callback,
+    Watch watch not None,
 ):
     """Fit a model; C, nu and epsilon are the core's own where None.  Return it and a FitInfo.
 
@@ -395,7 +395,7 @@ def fit_svm(
     returns the kernel values of these samples, float64 in one piece.
     """
     cdef kc_context *ctx = the_context.ptr
-    cdef kc_run run = run_with(n_threads)
+    cdef kc_run run
     cdef kc_svm_settings s
     cdef kc_svm_data data
     cdef kc_error err
@@ -404,7 +404,6 @@ def fit_svm(
     cdef Py_buffer buffers[5]
     cdef Model model = Model()
     cdef FitInfo info
-    cdef Listener listener = None
     cdef Asker asker = None
     cdef kc_kernel *c_kernel = NULL if kernel is None else kernel.ptr
 
@@ -422,11 +421,6 @@ def fit_svm(
         s.nu = nu
     if epsilon is not None:
         s.epsilon = epsilon
-    run.time_limit = time_limit
-    if callback is not None:
-        listener = Listener(callback, True)
-        run.on_progress = tell_progress
-        run.progress_data = <void *>listener
     info = FitInfo(kc_svm_problem_count(&s, n_classes))
 
     memset(buffers, 0, sizeof(buffers))
@@ -456,11 +450,11 @@ def fit_svm(
         if start is not None:
             data.start = <double *>borrow(
                 &buffers[3], start, b"d", n_coef_rows * n_samples, False)
+        run = watch.begin()
         with nogil:
             status = kc_svm_fit(
                 ctx, &run, &s, c_kernel, &data, &model.ptr, info.rows, info.rows + 1, &err)
-        if listener is not None and listener.error is not None:
-            raise listener.error
+        watch.has_ended(status)
         if asker is not None and asker.error is not None:
             raise asker.error
         check(status, &err)

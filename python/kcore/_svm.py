@@ -84,9 +84,14 @@ class SVM(KernelEstimator):
         multiclass = _core.ONE_VS_ONE if classes is None else self._multiclass()
         n_rows = _coef_rows(n_classes, multiclass)
         tol = self._real("tol")
-        nodes, compiled, data = self._kernel_of(points, weights)
-        ask = data if isinstance(data, AskedKernel) else None
         callback = self.callback
+        watch = _core.Watch(
+            self._n_threads(),
+            self._limit(),
+            None if callback is None else lambda *values: callback(Progress(*values)),
+        )
+        nodes, compiled, data = self._kernel_of(points, weights, watch)
+        ask = data if isinstance(data, AskedKernel) else None
         model, info = _core.fit_svm(
             compiled,
             None if isinstance(data, AskedKernel) else data,
@@ -109,9 +114,7 @@ class SVM(KernelEstimator):
             by_class,
             self._start(init, n_samples, n_rows, classes),
             n_rows,
-            self._n_threads(),
-            self._limit(),
-            None if callback is None else lambda *values: callback(Progress(*values)),
+            watch,
         )
         vectors = None if ask is None else take_rows(points, model.support())
         machine = Machine(points.shape, names, model, nodes, classes, (info, tol), vectors)

@@ -18,7 +18,8 @@ _DOCS = {
             Of ``'poly'``.
         gamma : 'scale', 'auto' or float, default 'scale'
             Of all named kernels but ``'linear'``. ``'scale'``: 1 / (n_features * variance of X),
-            the variance weighted by `sample_weight`; ``'auto'``: 1 / n_features.
+            the variance weighted by `sample_weight`, or taken as 1 where `time_limit` passes
+            before it is known; ``'auto'``: 1 / n_features.
         coef0 : float, default 0.0
             Of ``'poly'`` and ``'sigmoid'``.
         """,

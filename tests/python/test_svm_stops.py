@@ -11,6 +11,7 @@ import pytest
 
 from conftest import assert_same_bits, quietly
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from kcore._base import as_labels
 from kcore.exceptions import ConvergenceWarning, NotSeparableError
 from kcore.svm import Progress
 from processes import seconds_to_stop
@@ -364,3 +365,65 @@ def test_classes_that_cannot_be_separated_are_told_so(rng):
     # But not the same sample in two classes.
     with pytest.raises(NotSeparableError):
         SVC(C=np.inf, gamma=5.0).fit(np.concatenate([X, X[:1]]), np.append(y, 1 - y[0]))
+
+
+# ---- Before the solver begins
+
+# A view of one number takes no memory, and as long to read as any samples of its size.
+ENDLESS = np.broadcast_to(np.array([[0.5]]), (2**31 - 1, 3000))
+
+
+def test_the_variance_of_x_hears_ctrl_c_the_limit_and_the_callback():
+    waited = [seconds_to_stop(lambda: OneClassSVM().fit(ENDLESS), after) for after in (0.1, 0.2)]
+    assert min(waited) <= 0.150
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(progress):
+        assert progress.phase == "variance"
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        OneClassSVM(callback=stop).fit(ENDLESS)
+
+
+@pytest.mark.parametrize("limits", [{"time_limit": 0.01}, {"callback": lambda progress: True}])
+def test_a_fit_that_is_ended_before_its_gamma_is_known_stays_at_its_start(limits):
+    X = np.broadcast_to(np.arange(50.0), (400_000, 50))
+    y = np.arange(400_000) % 2
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(**limits, n_jobs=1).fit(X, y)
+    assert model.fit_report_.n_iter == 0
+    assert len(model.support_) == 0
+    assert "no step was made" in repr(model.fit_report_)
+
+
+def test_samples_that_are_too_many_are_refused_before_they_are_read():
+    X = np.broadcast_to(np.array([[0.5]]), (2**58, 2))
+    with pytest.raises(ValueError, match="X has 288230376151711744 rows, must have at most"):
+        OneClassSVM().fit(X)
+
+
+def test_predict_compares_shapes_before_it_reads_x():
+    model = SVC().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="X has 3000 features, but SVC is expecting 2"):
+            method(ENDLESS)
+
+
+def test_labels_are_encoded_as_numpy_would(rng):
+    for labels in (
+        rng.integers(0, 2, 1000) * 7 - 3,
+        rng.integers(0, 40, 3000).astype(np.int16),
+        rng.integers(0, 900, 3000).astype(str),
+        rng.integers(0, 900, 3000).astype(np.float32)[::-2],
+        np.array([0.0, -0.0, 1.0, -0.0, 2.0]),
+        rng.integers(0, 2, 1000).astype(bool),
+        rng.integers(0, 30, 1000).astype(str).astype(object),
+    ):
+        classes, codes = as_labels(labels, len(labels))
+        expected, places = np.unique(labels, return_inverse=True)
+        assert classes.dtype == labels.dtype
+        np.testing.assert_array_equal(classes, expected)
+        np.testing.assert_array_equal(codes, places)

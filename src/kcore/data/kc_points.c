@@ -254,6 +254,16 @@ kc_status kc_points_check(kc_call *call, const kc_points *points)
     return points->storage == KC_CSR ? check_columns(call, points) : KC_OK;
 }
 
+kc_status kc_points_check_late(kc_call *call, const kc_points *points)
+{
+    kc_status status;
+
+    kc_call_extend(call, HUGE_VAL);
+    status = kc_points_check(call, points);
+    kc_call_expire(call);
+    return status;
+}
+
 kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, double value,
                                kc_error *err)
 {

@@ -15,6 +15,10 @@ kc_status kc_points_check_form(const kc_points *points, kc_error *err);
  * while they are packed. */
 kc_status kc_points_check(kc_call *call, const kc_points *points);
 
+/* The same for calls that give a result whether there is time for it or not: a time limit does not
+ * end it. */
+kc_status kc_points_check_late(kc_call *call, const kc_points *points);
+
 /* Rows *begin .. *end - 1 of chunk `chunk`, of kc_row_chunks that have about as many entries each,
  * however uneven the rows are: `indptr` says where they are.  Of an indptr that somebody changes
  * meanwhile, any rows there are. */

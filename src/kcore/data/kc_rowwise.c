@@ -114,7 +114,7 @@ kc_status kc_rowwise_open(kc_call *call, const kc_points *points, kc_rowwise *ou
     if (points->storage == KC_STRINGS)
         return kc_fail(call->err, KC_ERR_TYPE, "%s holds strings, linear learners take numbers",
                        kc_points_name(points));
-    KC_TRY(kc_points_check(call, points));
+    KC_TRY(kc_points_check_late(call, points));
     out->points = points;
     out->ops = kc_linear_ops_of(points->dtype);
     out->n = (size_t)points->n_rows;

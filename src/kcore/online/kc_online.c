@@ -141,7 +141,7 @@ kc_status kc_online_check(kc_call *call, const kc_online *online, const kc_perce
                        (long long)data->n_samples, set->n_cols);
     if (data->kernel_fn != NULL)
         return KC_OK;
-    KC_TRY(kc_points_check(call, x));
+    KC_TRY(kc_points_check_late(call, x));
     if (set->kernel != NULL)
         KC_TRY(kc_kernel_check(set->kernel, x, x, err));
     if ((size_t)x->n_cols != set->n_cols)

@@ -183,6 +183,43 @@ typedef struct kc_points {
 KC_API KC_MUST_CHECK kc_status kc_check_points(kc_context *ctx, const kc_run *run,
                                                const kc_points *points, kc_error *err);
 
+/* The variance of all entries of dense or CSR samples, each sample by its weight (n_rows entries >=
+ * 0; NULL: all 1); zeros of CSR samples count.  1 / (n_cols * variance) is a usual gamma.  Summed
+ * in float64: the same bits for any storage of the same entries in the same order, and any number
+ * of threads.  KC_ERR_NONFINITE as below; KC_ERR_RANGE where it overflows. */
+KC_API KC_MUST_CHECK kc_status kc_variance(kc_context *ctx, const kc_run *run, const kc_points *x,
+                                           const double *weights, double *out, kc_error *err);
+
+/* KC_ERR_NONFINITE, and row and column of the first one, where dense or CSR samples have a NaN or
+ * an infinity. */
+KC_API KC_MUST_CHECK kc_status kc_check_finite(kc_context *ctx, const kc_run *run,
+                                               const kc_points *x, kc_error *err);
+
+/* ---- Labels ------------------------------------------------------------------------------- */
+
+/* Labels of any type, in the caller's memory: n of n_bytes each, `stride` bytes apart.  Equal
+ * labels have equal bytes. */
+typedef struct kc_labels {
+    const void *values;
+    int64_t n, n_bytes, stride;
+} kc_labels;
+
+/* Numbers labels in the order in which they first appear: codes[i] is the number of label i, and
+ * label first[k] was the first with number k.  `first` has room for `most` numbers; *n_found is how
+ * many there are, or most + 1 where there are more: the codes then mean nothing. */
+KC_API KC_MUST_CHECK kc_status kc_encode_labels(kc_context *ctx, const kc_run *run,
+                                                const kc_labels *labels, int64_t most,
+                                                int64_t *first, int32_t *codes, int64_t *n_found,
+                                                kc_error *err);
+
+/* Weights of classes by which all weigh the same: out[c] = W / (n_classes W_c), W_c being the
+ * number of samples of class c, or the sum of their `weights` (n entries >= 0; NULL: all 1), and W
+ * that of all.  KC_ERR_CLASSES where a class has no sample. */
+KC_API KC_MUST_CHECK kc_status kc_balanced_weights(kc_context *ctx, const kc_run *run,
+                                                   const int32_t *classes, int64_t n,
+                                                   int32_t n_classes, const double *weights,
+                                                   double *out, kc_error *err);
+
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 /* A kernel is an expression in postfix order: leaves push, combining nodes pop. */
