@@ -134,6 +134,9 @@ test: .venv/has-test .venv/has-kcore
 test-slow: .venv/has-test .venv/has-kcore
 	@$(MAKE) --no-print-directory --keep-going $(slow_steps)
 
+# So that each can be made by itself.  The C tests need a compiler, meson and ninja only.
+$(filter-out c-%,$(test_steps) $(slow_steps)): .venv/has-test
+
 c-release: build/release/build.ninja
 	$(call c_tests,build/release)
 

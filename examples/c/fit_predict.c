@@ -1,6 +1,12 @@
 /* Fits a classifier to two spirals and predicts, with the C library alone.
  *
- *     cc fit_predict.c -lkcore -lm -pthread */
+ * In the folder of the sources, with meson and ninja installed:
+ *
+ *     meson setup build/c -Dpython=disabled
+ *     ninja -C build/c
+ *     lib=build/c/src/kcore
+ *     cc -Isrc/kcore/include examples/c/fit_predict.c $lib/libkcore.a $lib/libkc_*.a -lm -pthread
+ *     ./a.out */
 #include <math.h>
 #include <stdio.h>
 
