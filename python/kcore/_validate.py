@@ -301,14 +301,16 @@ def take_rows(points: Points, rows: NDArray[np.integer[Any]]) -> Points:
     if not isinstance(points, CSR):
         some: NDArray[Float] = points[rows]
         return some
-    begin = points.indptr[rows].astype(np.int64)
+    dtype = points.indptr.dtype
+    begin = points.indptr[rows]
     counts = points.indptr[1:][rows] - begin
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    entries = np.arange(indptr[-1]) + np.repeat(begin - indptr[:-1], counts)
+    ends = np.cumsum(counts, dtype=np.int64)
+    entries = np.repeat(begin - (ends - counts), counts)
+    entries += np.arange(len(entries))
     taken = CSR(
-        points.data[entries],
-        points.indices[entries].astype(np.int64),
-        indptr,
+        points.data.take(entries),
+        points.indices.take(entries),
+        np.concatenate([[0], ends]).astype(dtype),
         (len(rows), points.shape[1]),
     )
     if len(rows):  # where there are none, there is nothing to check
