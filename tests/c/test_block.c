@@ -374,6 +374,43 @@ static void hard_margins_are_found_or_refused(void)
     ref_free(&p);
 }
 
+/* Targets by a plane and noise of up to 0.05 on both sides. */
+static void hard_tubes_are_found_or_refused(void)
+{
+    enum { COUNT = 400, DIM = 3 };
+    kc_rng rng = kc_rng_seed(17);
+    ref_problem p = ref_random_problem(&rng, REF_SVR, REF_LINEAR, COUNT, 1, false);
+    double x[COUNT][DIM];
+
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < DIM; k++)
+            x[i][k] = 2 * kc_rng_uniform(&rng) - 1;
+        p.t[i] = x[i][0] - x[i][2] + 0.1 * (kc_rng_uniform(&rng) - 0.5);
+        p.lo[i] = -INFINITY;
+        p.hi[i] = INFINITY;
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t j = 0; j < COUNT; j++)
+            p.k[i * COUNT + j] = x[i][0] * x[j][0] + x[i][1] * x[j][1] + x[i][2] * x[j][2];
+    for (int is_wide = 0; is_wide < 2; is_wide++)
+        for (int method = KC_METHOD_PAIRS; method <= KC_METHOD_GREEDY; method++) {
+            p.epsilon = is_wide ? 0.06 : 0.02;
+            kc_dual dual = ref_dual(&p, 1e-5);
+            dual.method = (kc_method)method;
+            result r = solve_given(ctx, &p, dual, KC_F64);
+            CHECK(r.status == KC_OK);
+            CHECK(r.solution.stop == (is_wide ? KC_STOP_CONVERGED : KC_STOP_UNBOUNDED));
+            if (is_wide) {
+                for (size_t i = 0; i < COUNT; i++)
+                    CHECK(fabs(r.solution.grad[i] - r.solution.intercept[0]) < 0.06 + 1e-5);
+                CHECK(r.solution.gap >= 0 && r.solution.gap < 1e-3 * r.solution.primal);
+                CHECK(r.solution.primal <= 1 + 1e-4); /* that of the plane without noise */
+            }
+            drop(&r);
+        }
+    ref_free(&p);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -392,6 +429,7 @@ int main(void)
     RUN(told_to_finish_it_keeps_the_block_it_is_in);
     RUN(a_time_limit_ends_the_fit);
     RUN(hard_margins_are_found_or_refused);
+    RUN(hard_tubes_are_found_or_refused);
     kc_context_free(ctx);
     return kc_test_end();
 }

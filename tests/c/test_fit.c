@@ -362,6 +362,36 @@ static void a_hard_margin_separates_or_says_that_it_cannot(void)
     svm_fit_free(ctx, &yes);
 }
 
+static void a_hard_tube_holds_all_targets_or_is_said_not_to_exist(void)
+{
+    const kc_points points = svm_view(xor_x, 4, 2);
+    const double targets[] = {0, 0, 1, 1};
+    const kc_svm_data data = {.struct_size = sizeof data, .x = &points, .targets = targets};
+    kc_svm_settings settings = svm_settings(KC_EPS_SVR);
+    settings.C = HUGE_VAL;
+    settings.tol = 1e-8;
+    kc_kernel *kernels[] = {make_kernel(&linear), make_kernel(&rbf)};
+    svm_fit no = svm_fit_make(ctx, NULL, &settings, kernels[0], &data);
+    svm_fit yes = svm_fit_make(ctx, NULL, &settings, kernels[1], &data);
+    double values[4];
+
+    CHECK(no.status == KC_ERR_INFEASIBLE && no.model == NULL);
+    CHECK(says(&no.err, "within epsilon = 0.1", "C is infinite"));
+    REQUIRE(yes.status == KC_OK);
+    CHECK(yes.total.dtype == KC_F64);
+    CHECK(yes.total.n_bounded == 0);
+    CHECK(yes.total.epsilon >= 0.1 && yes.total.epsilon < 0.1 + 1e-8);
+    CHECK_NEAR(yes.total.primal, yes.total.dual, 1e-6);
+    CHECK(kc_model_decision(ctx, NULL, yes.model, &points, KC_DECISION_PROBLEMS, values, 1, NULL) ==
+          KC_OK);
+    for (size_t i = 0; i < 4; i++) /* by symmetry all four lie on the tube */
+        CHECK_NEAR(values[i], targets[i] == 1 ? 0.9 : 0.1, 1e-7);
+    for (size_t i = 0; i < 2; i++)
+        kc_kernel_free(ctx, kernels[i]);
+    svm_fit_free(ctx, &no);
+    svm_fit_free(ctx, &yes);
+}
+
 static void a_hard_margin_is_refused_where_it_makes_no_sense(void)
 {
     kc_svm_settings settings = svm_settings(KC_C_SVC);
@@ -371,7 +401,7 @@ static void a_hard_margin_is_refused_where_it_makes_no_sense(void)
 
     CHECK(narrow.status == KC_ERR_ARG);
     settings.precision = KC_PRECISION_AUTO;
-    settings.type = KC_EPS_SVR;
+    settings.type = KC_NU_SVR;
     svm_fit regression = fit_xor(&rbf, &settings);
     CHECK(regression.status == KC_ERR_ARG && says(&regression.err, "C is infinite", "C-SVC"));
     svm_fit_free(ctx, &narrow);
@@ -512,6 +542,7 @@ int main(void)
     RUN(support_vectors_are_sorted_by_class_and_index);
     RUN(a_hard_margin_separates_or_says_that_it_cannot);
     RUN(a_hard_margin_is_refused_where_it_makes_no_sense);
+    RUN(a_hard_tube_holds_all_targets_or_is_said_not_to_exist);
     RUN(an_infeasible_nu_is_told_the_range);
     RUN(hulls_that_overlap_have_no_nu_margin);
     RUN(bad_input_is_named);

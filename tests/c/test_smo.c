@@ -187,6 +187,55 @@ static void hulls_that_meet_are_said_to_have_no_hard_margin(void)
     drop(&r);
 }
 
+/* Four points on a line, to be within epsilon of their targets. */
+static result solve_tube(double y[4], double epsilon)
+{
+    const double x[4] = {0, 1, 2, 3};
+    double k[16], lo[4], hi[4];
+    ref_problem p = {.form = REF_SVR,
+                     .n = 4,
+                     .n_layers = 1,
+                     .epsilon = epsilon,
+                     .k = k,
+                     .t = y,
+                     .lo = lo,
+                     .hi = hi};
+
+    for (int i = 0; i < 4; i++) {
+        lo[i] = -INFINITY;
+        hi[i] = INFINITY;
+        for (int j = 0; j < 4; j++)
+            k[i * 4 + j] = x[i] * x[j];
+    }
+    return solve_given(ctx, &p, pose(&p, 1e-9), KC_F64);
+}
+
+/* The flattest line within 0.1 of 0, 1, 2, 3 rises by 2.8. */
+static void a_hard_tube_is_found_where_one_exists(void)
+{
+    result r = solve_tube((double[]){0, 1, 2, 3}, 0.1);
+    const double slope = 2.8 / 3;
+
+    CHECK(r.solution.stop == KC_STOP_CONVERGED);
+    CHECK_NEAR(r.solution.intercept[0], 0.1, 1e-8);
+    CHECK_NEAR(r.solution.primal, slope * slope / 2, 1e-8);
+    CHECK_NEAR(r.solution.dual, r.solution.primal, 1e-8);
+    CHECK(r.solution.gap >= 0 && r.solution.gap < 1e-8);
+    drop(&r);
+}
+
+static void targets_that_no_line_is_near_are_said_to_have_no_hard_tube(void)
+{
+    for (int i = 0; i < 2; i++) {
+        result r = solve_tube((double[]){0, 1, 0, 1}, i == 0 ? 0 : 0.1);
+
+        CHECK(r.status == KC_OK);
+        CHECK(r.solution.stop == KC_STOP_UNBOUNDED);
+        CHECK(r.solution.n_iter < 1000000);
+        drop(&r);
+    }
+}
+
 /* Stops at the first step it hears of: before that, the call may be asked too. */
 static int stop_at_once(void *data, const kc_progress *progress)
 {
@@ -230,6 +279,8 @@ int main(void)
     RUN(a_tolerance_below_rounding_ends_as_stalled_or_converged);
     RUN(a_hard_margin_is_found_where_one_exists);
     RUN(hulls_that_meet_are_said_to_have_no_hard_margin);
+    RUN(a_hard_tube_is_found_where_one_exists);
+    RUN(targets_that_no_line_is_near_are_said_to_have_no_hard_tube);
     RUN(the_caller_can_stop_and_keeps_a_feasible_point);
     kc_context_free(ctx);
     return kc_test_end();

@@ -38,7 +38,8 @@ static const row table[] = {
      FIELD(shrinking),
      FIELD_INT32},
     {{"C", "real", 1, 0, INFINITY, 1,
-      "price of an error: large fits the samples closely, infinite allows none (C-SVC only)"},
+      "price of an error: large fits the samples closely, infinite allows none (C-SVC, "
+      "epsilon-SVR)"},
      FIELD(C),
      FIELD_REAL},
     {{"nu", "real", 0.5, 0, 1, 1,
@@ -155,9 +156,12 @@ kc_status kc_settings_read(const kc_svm_settings *from, kc_svm_settings *out, kc
             write_field(out, &table[i], table[i].setting.default_value);
         KC_TRY(check_range(out, &table[i], err));
     }
-    if (isinf(out->C) && out->type != KC_C_SVC)
-        return kc_fail(err, KC_ERR_ARG, "C is infinite: only C-SVC has a hard margin");
+    if (isinf(out->C) && out->type != KC_C_SVC && out->type != KC_EPS_SVR)
+        return kc_fail(err, KC_ERR_ARG,
+                       "C is infinite: only C-SVC (a hard margin) and epsilon-SVR (a hard tube) "
+                       "have such a problem");
     if (isinf(out->C) && out->precision == KC_PRECISION_F32)
-        return kc_fail(err, KC_ERR_ARG, "C is infinite: a hard margin needs f64 kernel values");
+        return kc_fail(err, KC_ERR_ARG,
+                       "C is infinite: hard margins and hard tubes need f64 kernel values");
     return KC_OK;
 }

@@ -347,6 +347,36 @@ static void certify_margins(const kc_dual *dual, kc_solution *solution)
     solution->gap = solution->primal - solution->dual;
 }
 
+double kc_dual_width(const kc_dual *dual, const kc_solution *solution)
+{
+    double widest = dual->epsilon;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        widest = kc_higher(fabs(solution->grad[p] - solution->intercept[0]), widest);
+    return widest;
+}
+
+static bool is_hard_tube(const kc_dual *dual)
+{
+    for (size_t p = 0; p < dual->n_points; p++)
+        if (!(isinf(dual->lo[p]) && isinf(dual->hi[p])))
+            return false;
+    return dual->n_layers == 1;
+}
+
+/* Hard tubes: f is feasible in the tube that it keeps, whose dual is less by what it is wider. */
+static void certify_tube(const kc_dual *dual, kc_solution *solution)
+{
+    const double excess = kc_dual_width(dual, solution) - dual->epsilon;
+    double size = 0;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        size += fabs(solution->beta[p]);
+    solution->dual -= excess * size;
+    solution->primal = half_norm(dual, solution->beta, solution->grad);
+    solution->gap = fmax(solution->primal - solution->dual, 0);
+}
+
 void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
 {
     solution->violation = -HUGE_VAL;
@@ -360,7 +390,9 @@ void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
     if (dual->n_layers == 1)
         solution->intercept[1] = 0;
     solution->dual = -kc_dual_objective(dual, solution->beta, solution->grad);
-    if (has_infinite_box(dual))
+    if (is_hard_tube(dual))
+        certify_tube(dual, solution);
+    else if (has_infinite_box(dual))
         certify_margins(dual, solution);
     else
         certify_boxes(dual, solution);

@@ -17,15 +17,19 @@
  *                  sums +- C nu n / 2
  *     boxes only   no group: mu is 0, and a variable violates by itself
  *
- * Bounds may be infinite (hard margin).  grad_p = t_p - (K b)_p at all times.  A variable below its
- * upper bound can rise, at the up-value grad - phi'(beta+); one above its lower bound can fall, at
- * the low-value grad - phi'(beta-).  The violation of a group is max up-value - min low-value, that
- * of a layer without a sum the larger of max up-value and -(min low-value), and
+ * Bounds may be infinite (hard margin, hard tube).  grad_p = t_p - (K b)_p at all times.  A
+ * variable below its upper bound can rise, at the up-value grad - phi'(beta+); one above its lower
+ * bound can fall, at the low-value grad - phi'(beta-).  The violation of a group is max up-value -
+ * min low-value, that of a layer without a sum the larger of max up-value and -(min low-value), and
  * the problem is solved when the largest violation is below tol: libsvm's rule, over all variables.
  *
  * The certificate: with v = grad - mu_group,
  *
- *     gap = sum_v [ max over the box of (beta v - phi(beta)) - beta_v v + phi(beta_v) ] = P - D */
+ *     gap = sum_v [ max over the box of (beta v - phi(beta)) - beta_v v + phi(beta_v) ] = P - D
+ *
+ * Infinite bounds allow no error, and a function that was found to tol makes small ones.  Of a hard
+ * margin, the certificate is that of the function scaled until its margin is 1; of a hard tube,
+ * that of the problem with the tube that the function keeps. */
 #ifndef KC_DUAL_H
 #define KC_DUAL_H
 
@@ -147,6 +151,10 @@ bool kc_dual_suits_matrix(size_t n_points);
 /* grad = t - K b, from nothing: as many rows as b has nonzeros. */
 kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, const double *beta,
                            double *grad);
+
+/* Half the width of the tube that a function with one layer keeps: epsilon, or its largest error
+ * where that is more. */
+double kc_dual_width(const kc_dual *dual, const kc_solution *solution);
 
 /* The objective that is minimised, from beta and its gradient. */
 double kc_dual_objective(const kc_dual *dual, const double *beta, const double *grad);

@@ -51,8 +51,10 @@ kc_status kc_state_open(kc_call *call, kc_store *store, const kc_dual *dual,
 {
     *out = (kc_state){.call = call, .store = store, .dual = *dual, .tuning = tuning, .beta = beta};
     out->largest_diag = find_largest_diag(dual, store);
-    for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++)
+    for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++) {
         out->is_hard |= isinf(dual->lo[v]) || isinf(dual->hi[v]);
+        out->is_tube |= isinf(dual->lo[v]) && isinf(dual->hi[v]);
+    }
     return take_arrays(out);
 }
 
@@ -181,12 +183,52 @@ static double weight(const kc_state *s)
     return total;
 }
 
+/* t'b - sum of phi of one layer: what the objective falls by along beta, to first order. */
+static double slope_along(const kc_state *s)
+{
+    double total = 0;
+
+    for (size_t p = 0; p < s->dual.n_points; p++)
+        total += s->beta[p] * s->dual.t[p] - s->dual.epsilon * fabs(s->beta[p]);
+    return total;
+}
+
+static double half_range(const kc_dual *dual)
+{
+    double low = HUGE_VAL, high = -HUGE_VAL;
+
+    for (size_t p = 0; p < dual->n_points; p++) {
+        low = kc_lower(dual->t[p], low);
+        high = kc_higher(dual->t[p], high);
+    }
+    return (high - low) / 2;
+}
+
 /* |w| / sum |beta| is half the distance of the points of the hulls that beta stands for. */
 static bool do_hulls_meet(const kc_state *s, double size)
 {
-    const double norm = s->is_hard && size > 0 ? sqrt(fmax(squared_norm(s), 0)) : HUGE_VAL;
+    const double norm = sqrt(fmax(squared_norm(s), 0));
 
     return 2 * norm < s->tuning->finish.hulls_meet_share * sqrt(s->largest_diag) * size;
+}
+
+/* Every function in a hard tube has a norm of at least slope / |w|, by weak duality.  |w|^2 is
+ * known up to its rounding. */
+static bool is_tube_empty(const kc_state *s, double size)
+{
+    const kc_finish_tuning *tuning = &s->tuning->finish;
+    const double noise = tuning->noise_ulps * DBL_EPSILON * size * size * s->largest_diag;
+    const double norm = sqrt(fmax(squared_norm(s), 0) + noise);
+
+    return half_range(&s->dual) * norm <
+           tuning->tube_empty_share * sqrt(s->largest_diag) * slope_along(s);
+}
+
+static bool is_unbounded(const kc_state *s, double size)
+{
+    if (!s->is_hard || !(size > 0))
+        return false;
+    return s->is_tube ? is_tube_empty(s, size) : do_hulls_meet(s, size);
 }
 
 bool kc_stall_look(kc_stall *stall, kc_state *s, double violation)
@@ -195,7 +237,7 @@ bool kc_stall_look(kc_stall *stall, kc_state *s, double violation)
     const double objective = kc_dual_objective(&s->dual, s->beta, s->grad);
     const double size = weight(s);
 
-    if (do_hulls_meet(s, size)) {
+    if (is_unbounded(s, size)) {
         s->stop = KC_STOP_UNBOUNDED;
         return true;
     }
@@ -215,16 +257,14 @@ bool kc_stall_look(kc_stall *stall, kc_state *s, double violation)
 bool kc_state_stretch(kc_state *s)
 {
     const kc_dual *dual = &s->dual;
-    double along = 0, most = HUGE_VAL;
+    double most = HUGE_VAL;
 
-    if (!s->is_hard || dual->n_layers != 1 || dual->sum[0] != 0 || dual->epsilon != 0)
+    if (!s->is_hard || dual->n_layers != 1 || dual->sum[0] != 0)
         return false;
-    for (size_t p = 0; p < dual->n_points; p++) {
-        along += s->beta[p] * dual->t[p];
+    for (size_t p = 0; p < dual->n_points; p++)
         if (s->beta[p] != 0)
             most = fmin(most, (s->beta[p] > 0 ? dual->hi[p] : dual->lo[p]) / s->beta[p]);
-    }
-    double factor = fmin(along / fmax(squared_norm(s), DBL_MIN), most);
+    double factor = fmin(slope_along(s) / fmax(squared_norm(s), DBL_MIN), most);
     if (!(factor > s->tuning->finish.stretch_min) || !isfinite(factor))
         return false;
     for (size_t p = 0; p < dual->n_points; p++) {

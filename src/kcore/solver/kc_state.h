@@ -27,6 +27,7 @@ typedef struct kc_state {
     const kc_tuning *tuning;
     double largest_diag; /* |K(x, x)| */
     bool is_hard;        /* some box is infinite */
+    bool is_tube;        /* ... on both sides: a regression without errors beyond epsilon */
 
     double *beta;             /* n_layers * n_points */
     double *grad, *next_grad; /* padded: simd/kc_smo_ops.h; the second is workspace */
@@ -96,7 +97,7 @@ void kc_state_tell(const kc_state *s, double objective, double violation);
 /* ---- Ends that are no optimum -------------------------------------------------------------- */
 
 /* What is looked at now and then, beside the steps: whether they still gain anything, and, for hard
- * margins, whether a margin exists at all. */
+ * margins and hard tubes, whether one exists at all. */
 typedef struct kc_stall {
     double objective; /* the least seen, as is the violation */
     double violation;
@@ -110,7 +111,7 @@ kc_stall kc_stall_start(void);
 bool kc_stall_look(kc_stall *stall, kc_state *s, double violation);
 
 /* The minimum along the ray through beta, where boxes allow it: pair steps let beta grow slowly
- * where there is no hard margin.  Returns whether beta and its gradient changed. */
+ * where there is no hard margin or tube.  Returns whether beta and its gradient changed. */
 bool kc_state_stretch(kc_state *s);
 
 #endif

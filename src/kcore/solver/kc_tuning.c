@@ -262,6 +262,10 @@ const kc_tuning kc_tuning_default = {
             .stretch_min = 1.01,
             /* share of the largest |x|.  Hulls of two classes that are nearer meet.  [reason] */
             .hulls_meet_share = 1e-7,
+            /* share of half the range of targets that a function of norm 1 / |x| covers.  Tubes
+             * that need less have no function: |w| can be told no better from its rounding.
+             * [reason] */
+            .tube_empty_share = 1e-5,
             /* share of tol that a gradient may be off before it is computed anew, after which there
              * may be more to do, but only so often.  [reason] */
             .drift_tol_share = 1e-3,

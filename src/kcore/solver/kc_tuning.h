@@ -89,7 +89,7 @@ typedef struct kc_greedy_tuning {
 typedef struct kc_finish_tuning {
     int32_t idle_looks_max;
     double noise_ulps, gain_share, progress_share, stretch_min;
-    double hulls_meet_share;
+    double hulls_meet_share, tube_empty_share;
     double drift_tol_share;
     int32_t turns_max;
     double reserve_factor, late_seconds;

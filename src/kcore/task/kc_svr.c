@@ -2,6 +2,8 @@
  *
  *     minimise 1/2 b'K b - y'b + epsilon sum |beta|,   -C w <= beta <= C w,   sum of beta = 0
  *
+ * C = infinity is the hard tube: all targets must be within epsilon of the function.
+ *
  * nu-SVR keeps the two halves apart, one group each, and their sums fixed instead of epsilon:
  *
  *     minimise 1/2 b'K b - y'b,   0 <= beta_0 <= C w,   -C w <= beta_1 <= 0,
@@ -31,13 +33,34 @@ static kc_status build_eps(kc_call *call, const kc_form_input *in, kc_dual *dual
     return KC_OK;
 }
 
+static kc_status check_tube(kc_call *call, const kc_form_input *in, const kc_solution *solution)
+{
+    const double epsilon = in->settings->epsilon;
+
+    if (solution->stop == KC_STOP_UNBOUNDED)
+        return kc_fail(call->err, KC_ERR_INFEASIBLE,
+                       "no function of this kernel is within epsilon = %g of all targets (C is "
+                       "infinite; a finite C allows errors)",
+                       epsilon);
+    if (solution->stop == KC_STOP_MAX_ITER || solution->stop == KC_STOP_STALLED)
+        return kc_fail(call->err, KC_ERR_INFEASIBLE,
+                       "no function within epsilon = %g of all targets found in %lld iterations "
+                       "(%s, C is infinite; a finite C allows errors)",
+                       epsilon, (long long)solution->n_iter, kc_stop_name(solution->stop));
+    return KC_OK;
+}
+
 static kc_status read_eps(kc_call *call, const kc_form_input *in, const kc_dual *dual,
                           const kc_solution *solution, kc_form_output *out)
 {
-    (void)call;
+    const bool is_hard = isinf(in->settings->C);
+
+    if (is_hard)
+        KC_TRY(check_tube(call, in, solution));
     kc_form_finish(in, dual, solution, 1, out);
     out->intercept = solution->intercept[0];
-    out->info->epsilon = dual->epsilon;
+    out->info->epsilon =
+        is_hard && solution->is_certified ? kc_dual_width(dual, solution) : dual->epsilon;
     return KC_OK;
 }
 

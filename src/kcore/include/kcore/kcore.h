@@ -61,7 +61,7 @@ typedef enum kc_status {
     KC_ERR_INDEX = 15,         /* CSR structure or string offsets out of order */
     KC_ERR_CLASSES = 30,       /* fewer than two classes, or one without a sample that counts */
     KC_ERR_NOT_SEPARABLE = 31, /* hard margin, and no boundary separates the classes */
-    KC_ERR_INFEASIBLE = 32,    /* no solution for this nu: the text has the range */
+    KC_ERR_INFEASIBLE = 32,    /* no solution for this nu, or no function in a hard tube */
     KC_ERR_DEGENERATE = 33     /* nu-SVC: the reduced hulls overlap, the margin is zero */
 } kc_status;
 
@@ -276,7 +276,7 @@ typedef enum kc_svm_type {
     KC_C_SVC = 1,    /* classes; C = infinity: hard margin */
     KC_NU_SVC = 2,   /* classes; nu bounds the fraction of errors from above, of support vectors
                         from below */
-    KC_EPS_SVR = 3,  /* targets; errors below epsilon are free */
+    KC_EPS_SVR = 3,  /* targets; errors below epsilon are free; C = infinity: hard tube */
     KC_NU_SVR = 4,   /* targets; epsilon is found from nu */
     KC_ONE_CLASS = 5 /* neither: where the samples are dense */
 } kc_svm_type;
@@ -360,7 +360,7 @@ typedef enum kc_stop {
     KC_STOP_TIME = 2,     /* the call's time limit */
     KC_STOP_CALLER = 3,   /* the progress callback: KC_FINISH */
     KC_STOP_STALLED = 4,  /* rounding lets no step move or gain any more */
-    KC_STOP_UNBOUNDED = 5 /* infinite box and the hulls meet: no hard margin exists */
+    KC_STOP_UNBOUNDED = 5 /* infinite box, and no hard margin or hard tube exists */
 } kc_stop;
 
 /* "converged", "max_iter", ... */
@@ -376,7 +376,7 @@ typedef struct kc_fit_info {
     double primal, dual, gap; /* recomputed at the end; gap = primal - dual; see kc_svm_fit */
     double violation;         /* of the optimality conditions, largest over all variables */
     double norm;              /* |w|: of the decision function in feature space; total: largest */
-    double epsilon;           /* of the tube: given, or found by nu-SVR; else 0 */
+    double epsilon;           /* of the tube: given, found, or (C = infinity) kept; else 0 */
     int64_t n_iter;           /* pair steps */
     int64_t n_sets;           /* working sets that pair steps were made in */
     int64_t n_rounds;         /* rounds of greedy steps */
