@@ -1,4 +1,4 @@
-"""What all learners share: parameters, the checks of samples and targets, and fitted state.
+"""What all learners share: parameters, the checks of samples, and fitted state.
 
 An estimator stores its parameters as they were given and checks them in ``fit``. Everything that a
 fit leaves behind is one object, ``_fitted``, set by the last statement of ``fit``: a fit that fails
@@ -16,14 +16,15 @@ import inspect
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kcore import _core, exceptions
+from kcore import exceptions
+from kcore._report import Progress
 from kcore._threads import n_threads
 from kcore._validate import (
     Points,
@@ -34,6 +35,7 @@ from kcore._validate import (
     check_finite,
     is_sparse,
 )
+from kcore._verbose import Narrator
 from kcore.kernels import Kernel
 
 _FLOAT32 = np.dtype(np.float32)
@@ -48,12 +50,8 @@ __all__ = [
     "Fitted",
     "OutlierMixin",
     "RegressorMixin",
-    "as_labels",
     "as_samples",
-    "as_targets",
-    "as_weights",
     "check_finite",
-    "class_weights",
     "feature_names",
     "fitted",
 ]
@@ -132,7 +130,8 @@ else:
 class fitted(Generic[_T]):  # noqa: N801  # used as a decorator, like property
     """An attribute that exists after `fit`: computed from the fitted state, once for each fit.
 
-    Arrays are given out read-only: changing them could not change the model.
+    Arrays, and the values of sparse ones, are given out read-only: changing them could not change
+    the model.
     """
 
     def __init__(self, compute: Callable[[Any], _T]) -> None:
@@ -150,11 +149,18 @@ class fitted(Generic[_T]):  # noqa: N801  # used as a decorator, like property
         cache: dict[str, Any] = estimator._state(self.name).cache
         if self.name not in cache:
             value = self.compute(estimator)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+            values = getattr(value, "data", None) if is_sparse(value) else value
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
             cache[self.name] = value
         found: _T = cache[self.name]
         return found
+
+    def __set__(self, estimator: Estimator, value: object) -> NoReturn:
+        raise AttributeError(
+            f"{self.name} is computed from the fit and cannot be assigned: predictions would not "
+            "change with it"
+        )
 
 
 class Fitted:
@@ -184,7 +190,9 @@ class Estimator(BaseEstimator):
     """Base of all learners."""
 
     _fitted: Any  # there after fit
-    time_limit: float | None  # of those that take long
+    time_limit: float | None  # of those that take long, as are the next two
+    verbose: bool
+    callback: Callable[[Progress], object] | None
 
     # ---- Parameters
 
@@ -255,6 +263,16 @@ class Estimator(BaseEstimator):
             raise ValueError(f"time_limit must be positive or None, got {limit!r}")
         return limit if limit < math.inf else 0.0
 
+    def _told(self) -> Callable[[Progress], object] | None:
+        """Return what is told how far a call has come: the callback, and a terminal."""
+        return Narrator(type(self).__name__, self.callback) if self._is_verbose() else self.callback
+
+    def _is_verbose(self) -> bool:
+        verbose = self.verbose
+        if not isinstance(verbose, bool | np.bool_ | int):
+            raise TypeError(f"verbose must be True or False, got {verbose!r}")
+        return bool(verbose)
+
     # ---- Fitted state
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -272,7 +290,9 @@ class Estimator(BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Number of features of the samples of the fit."""
-        shape: tuple[int, int] = self._state("n_features_in_").shape
+        shape: tuple[int, ...] = self._state("n_features_in_").shape
+        if len(shape) < 2:
+            raise AttributeError("the samples of the fit were objects, not rows of features")
         return shape[1]
 
     @property
@@ -411,202 +431,3 @@ def feature_names(X: Any) -> NDArray[np.object_] | None:
             "from your input data, or convert them all to a non-string data type."
         )
     return names
-
-
-# ---- Targets, labels, weights
-
-_PIECE = 2**20  # entries: a millisecond or so
-
-
-def _pieces(n: int) -> Iterator[slice]:
-    """Cut long arrays: between the pieces Python looks at signals."""
-    return (slice(begin, begin + _PIECE) for begin in range(0, n, _PIECE))
-
-
-def _are_finite(array: NDArray[np.float64]) -> bool:
-    if len(array) <= _PIECE:
-        return bool(np.isfinite(array).all())
-    return all(np.isfinite(array[part]).all() for part in _pieces(len(array)))
-
-
-def as_targets(y: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return regression targets as contiguous float64; they are finite."""
-    if type(y) is np.ndarray and y.dtype is _FLOAT64 and y.ndim == 1 and y.flags.c_contiguous:
-        targets = y
-    else:
-        targets = _as_floats(_column(y), "y")
-    _check_length(targets, "y", n_samples)
-    if not _are_finite(targets):
-        _refuse_non_finite(targets, "y")
-    return targets
-
-
-def as_weights(
-    sample_weight: Any, n_samples: int, may_be_zero: bool = False
-) -> NDArray[np.float64]:
-    """Return sample weights as contiguous float64: finite, none negative, not all zero."""
-    if isinstance(sample_weight, Real):
-        weights = np.full(n_samples, float(sample_weight))
-    else:
-        weights = _as_floats(sample_weight, "sample_weight")
-    if weights.ndim != 1:
-        raise ValueError(f"sample_weight must be 1-D, got shape {weights.shape}")
-    _check_length(weights, "sample_weight", n_samples)
-    low = min([weights[part].min() for part in _pieces(n_samples)])
-    if not _are_finite(weights):
-        _refuse_non_finite(weights, "sample_weight")
-    if low < 0:
-        place = int(weights.argmin())
-        raise ValueError(f"sample_weight must not be negative: entry {place} is {low:g}")
-    if not (may_be_zero or weights.any()):
-        raise ValueError("sample_weight is zero for all samples")
-    return weights
-
-
-def as_labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return (classes, codes): the distinct labels, sorted, and the place of each label there."""
-    labels = y if type(y) is np.ndarray and y.ndim == 1 else _column(y)
-    _check_length(labels, "y", n_samples)
-    kind = labels.dtype.kind
-    if kind in "biufUS":
-        classes, codes = _core.encode(labels)
-    else:
-        classes, codes = _encode_objects(labels) if kind in "OT" else _encode_sorted(labels)
-    if kind == "f":
-        _check_whole(classes)
-    elif kind == "c":
-        raise ValueError(f"Complex data not supported: y has dtype {labels.dtype}")
-    return classes, codes
-
-
-def _encode_sorted(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    classes, codes = np.unique(labels, return_inverse=True)
-    return classes, codes.astype(np.int32)
-
-
-def _encode_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Encode by hashing: strings as objects are slow to sort."""
-    distinct: set[Any] = set()
-    try:
-        for part in _pieces(len(labels)):
-            distinct.update(labels[part].tolist())
-        ordered = sorted(distinct)
-    except TypeError as error:
-        raise ValueError(f"Unknown label type: y has labels without an order ({error})") from error
-    if any(label != label for label in distinct):
-        raise ValueError("Input y contains NaN.")
-    place = {label: k for k, label in enumerate(ordered)}
-    codes = np.empty(len(labels), np.int32)
-    for part in _pieces(len(labels)):
-        codes[part] = [place[label] for label in labels[part].tolist()]
-    classes = np.empty(len(ordered), dtype=labels.dtype)
-    classes[:] = ordered
-    return classes, codes
-
-
-def _check_whole(classes: NDArray[Any]) -> None:
-    """Refuse labels that are floats with a fraction: they are targets of a regression."""
-    for label in classes:
-        if label != label:
-            raise ValueError("Input y contains NaN.")
-        if label in (np.inf, -np.inf):
-            raise ValueError("Input y contains infinity.")
-        if label != np.trunc(label):
-            raise ValueError(
-                f"Unknown label type: continuous. y has the label {label!r}; a classifier takes "
-                "integers, strings or whole floats, a regressor takes continuous targets."
-            )
-
-
-def _column(y: Any) -> NDArray[Any]:
-    """Return `y` as a 1-D array; one column of a table is taken with a warning."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None")
-    if is_sparse(y):
-        raise TypeError("y is sparse; make it a dense 1-D array, as by y.toarray().ravel()")
-    array = _as_array(y, "y")
-    if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
-            "y to (n_samples, ), for example using ravel().",
-            exceptions.DataConversionWarning,
-            stacklevel=5,
-        )
-        array = array.ravel()
-    if array.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
-    return array
-
-
-def _as_floats(values: Any, name: str) -> NDArray[np.float64]:
-    """Return numbers as a contiguous array of float64, whatever holds them."""
-    array = _as_array(values, name)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}")
-    try:
-        return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}") from error
-
-
-def _as_array(values: Any, name: str) -> NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} cannot be made an array: {error}") from error
-
-
-def _check_length(array: NDArray[Any], name: str, n_samples: int) -> None:
-    if len(array) != n_samples:
-        raise ValueError(f"X has {n_samples} rows, {name} has {len(array)} entries")
-
-
-def _refuse_non_finite(array: NDArray[np.float64], name: str) -> NoReturn:
-    place = int(np.argmin(np.isfinite(array)))
-    what = "NaN" if np.isnan(array[place]) else "infinity"
-    raise ValueError(f"Input {name} contains {what}. The first is entry {place}.")
-
-
-def class_weights(
-    class_weight: Any,
-    classes: NDArray[Any],
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Return the weight of each sample: that of its class times its own."""
-    own: NDArray[np.float64] = weights_by_class(class_weight, classes, codes, weights)[codes]
-    return own if weights is None else own * weights
-
-
-def weights_by_class(
-    class_weight: Any,
-    classes: NDArray[Any],
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Return the weight of each class.
-
-    ``'balanced'`` counts samples by their weights, so that weights equal repetitions.
-    """
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return _core.balanced_weights(codes, len(classes), weights)
-    if isinstance(class_weight, dict):
-        return _weights_by_label(class_weight, classes)
-    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-
-
-def _weights_by_label(class_weight: dict[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    by_class = np.ones(len(classes))
-    for label, weight in class_weight.items():
-        if label not in place:
-            raise ValueError(
-                f"class_weight has the label {label!r}, which is not in y; the labels are "
-                f"{classes.tolist()}"
-            )
-        if not isinstance(weight, Real) or not 0 < float(weight) < np.inf:
-            raise ValueError(
-                f"class_weight must be positive and finite, got {weight!r} for label {label!r}"
-            )
-        by_class[place[label]] = float(weight)
-    return by_class

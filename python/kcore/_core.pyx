@@ -66,6 +66,9 @@ cdef int check(kc_status status, kc_error *err) except -1:
     if status == KC_ERR_NOT_SEPARABLE:
         from kcore.exceptions import NotSeparableError
         raise NotSeparableError(text)
+    if status == KC_ERR_NONFINITE:
+        from kcore._validate import with_next_step
+        text = with_next_step(text)
     raise ValueError(text)
 
 

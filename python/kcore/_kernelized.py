@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._base import Estimator, Fitted, check_finite, fitted
-from kcore._validate import CSR, Points, as_float, as_reals, take_rows
+from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
+from kcore._validate import CSR, Points, as_float, as_objects, as_reals, take_rows
 from kcore.kernels import MAX_DEGREE, Kernel
 
 Nodes: TypeAlias = list[tuple[int, int, float, float]]
@@ -39,13 +39,18 @@ class Expansion(Fitted):
         The kernel, where it is a Python function and was not lost in a pickle.
     vectors : Points or None
         The points that it computes with.
-    sparse_type : type or None
-        SciPy's class for the points, where X was sparse.
+    sparse_type : str or None
+        SciPy's class for the points, where X was sparse: ``'csr_array'`` or ``'csr_matrix'``.
     """
 
     function: Function | None
     vectors: Points | None
-    sparse_type: Any
+    sparse_type: str | None
+
+    @property
+    def are_objects(self) -> bool:
+        """Whether the points are no rows of numbers, but what a Python function is asked about."""
+        return len(self.shape) == 1
 
     def _holder(self) -> _core.Model | _core.OnlineLearner:
         """Return what keeps the points in the core."""
@@ -93,6 +98,26 @@ class KernelEstimator(Estimator):
         tags.input_tags.pairwise = is_given
         tags.input_tags.sparse = not is_given
         return tags
+
+    def _samples(self, X: Any) -> Points:
+        """Return `X` as points; for a Python function as kernel they may be any objects."""
+        if callable(self.kernel) and not isinstance(self.kernel, Kernel):
+            objects = as_objects(X)
+            if objects is not None:
+                return cast("Points", objects)
+        return as_samples(X)
+
+    def _points_to_predict(self, X: Any, state: Fitted, n_columns: tuple[int, ...] = ()) -> Points:
+        assert isinstance(state, Expansion)
+        if not state.are_objects:
+            return super()._points_to_predict(X, state, n_columns)
+        objects = as_objects(X)
+        if objects is None:
+            raise ValueError(
+                f"{type(self).__name__} was fitted to a sequence of objects, such as strings; X "
+                "must be one, too"
+            )
+        return cast("Points", objects)
 
     def _kernel_of(
         self,
@@ -209,7 +234,9 @@ class KernelEstimator(Estimator):
 
 def _check_square(points: Points) -> None:
     if isinstance(points, CSR):
-        raise TypeError("kernel='precomputed' takes a dense matrix, X is sparse")
+        raise TypeError(
+            "Sparse precomputed kernels are not taken: kernel='precomputed' takes a dense matrix"
+        )
     if points.shape[0] != points.shape[1]:
         check_finite(points)
         raise ValueError(
@@ -229,26 +256,29 @@ def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, watch: _co
     return 1.0 / (int(points.shape[1]) * (1.0 if spread is None else spread))
 
 
-def as_user_sees(points: Points, sparse_type: Any = None) -> Any:
+def as_user_sees(points: Points, sparse_type: str | None = None) -> Any:
     """Return points as users know them: an array, or a CSR array of SciPy.
 
     With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
     few zeros as dense ones.
     """
     if not isinstance(points, CSR):
-        return points if sparse_type is None else sparse_type(points)
-    if sparse_type is None:
-        from scipy.sparse import csr_array
-
-        sparse_type = csr_array
-    return sparse_type((points.data, points.indices, points.indptr), shape=points.shape)
+        return points if sparse_type is None else _sparse_class(sparse_type)(points)
+    arrays = (points.data, points.indices, points.indptr)
+    return _sparse_class(sparse_type or "csr_array")(arrays, shape=points.shape)
 
 
-def array_type(X: Any) -> Any:
+def _sparse_class(name: str) -> Any:
+    import scipy.sparse as sp
+
+    return {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}[name]
+
+
+def array_type(X: Any) -> str:
     """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
     import scipy.sparse as sp
 
-    return sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+    return "csr_array" if isinstance(X, sp.sparray) else "csr_matrix"
 
 
 def _ask_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
@@ -271,10 +301,14 @@ def _check_values(values: NDArray[np.float64], begin: int) -> None:
         )
 
 
+_WHOLE_SAMPLES = 64  # a call costs as much as all values of so few
+
+
 class AskedKernel:
     """A Python function as the core asks it: for the values of some samples with some others.
 
-    The others are mostly the same from one question to the next, so the last ones are kept.
+    The others are mostly the same from one question to the next, so the last ones are kept. Of few
+    samples the function is asked once, for all values.
 
     Attributes
     ----------
@@ -291,8 +325,13 @@ class AskedKernel:
         self._points = points
         self._cols = np.arange(points.shape[0])
         self._others = as_user_sees(points)
+        self._whole: NDArray[np.float64] | None = None
 
     def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
+        if self.shape[0] <= _WHOLE_SAMPLES:
+            if self._whole is None:
+                self._whole = _ask_kernel(self.function, self._others, self._others)
+            return self._whole[np.ix_(rows, cols)]
         samples = as_user_sees(take_rows(self._points, rows))
         if len(cols) <= len(rows):  # a block beside the rows: not worth forgetting theirs
             others = as_user_sees(take_rows(self._points, cols))

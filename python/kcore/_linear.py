@@ -116,6 +116,20 @@ class Line(Fitted):
         self.is_out_of_time = False
         self.is_finished = False  # by the callback
 
+    # Pickles, and whatever else walks through what __getstate__ returns, hold arrays and numbers.
+
+    def __getstate__(self) -> dict[str, Any]:
+        parts = [state.__reduce__()[1:] for state in self.states]  # arrays, counts
+        return {**self.__dict__, "states": parts, "cache": {}}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        self.states = []
+        for arrays, counts in values["states"]:
+            state = _core.LinearState(*arrays)
+            state.__setstate__(counts)
+            self.states.append(state)
+
     @property
     def is_direct(self) -> bool:
         """Whether one problem has a weight vector for each class."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._kernelized import Expansion, Function, Nodes
+from kcore._kernelized import Expansion, Nodes, as_user_sees
 from kcore._report import FitReport, make_report
-from kcore._validate import Points, as_reals, refuse_non_finite
+from kcore._validate import CSR, Points, as_reals, refuse_non_finite
 
 _Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
@@ -51,44 +51,53 @@ class Machine(Expansion):
     def ids(self) -> NDArray[np.int32]:
         return self.model.support()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def as_samples_were(self, array: NDArray[np.float64]) -> Any:
+        """Return an array, or where the core computed with sparse samples, a sparse one."""
+        return array if self.vectors is not None else as_user_sees(array, self.sparse_type)
+
+    # Pickles, and whatever else walks through what __getstate__ returns, hold arrays and numbers.
+
+    def __getstate__(self) -> dict[str, Any]:
         self.report()  # makes numbers of what the core filled in
-        model = self.model
-        parts = (
-            model.describe(),
-            self.nodes,
-            self.support_vectors(),
-            model.support(),
-            model.class_counts(),
-            model.coef(),
-            model.intercepts(),
+        model, vectors = self.model, self.support_vectors()
+        return {
+            "shape": self.shape,
+            "names": self.names,
+            "info": model.describe(),
+            "nodes": self.nodes,
+            "vectors": tuple(vectors) if isinstance(vectors, CSR) else vectors,
+            "support": model.support(),
+            "class_counts": model.class_counts(),
+            "coef": model.coef(),
+            "intercepts": model.intercepts(),
+            "classes": self.classes,
+            "report": self.report_parts,
+            "sparse_type": self.sparse_type,
+            "function": self.function_to_pickle(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make a model again from its numbers."""
+        vectors = state["vectors"]
+        if isinstance(vectors, tuple):
+            vectors = CSR(*vectors)
+        nodes = state["nodes"]
+        is_given = nodes is None
+        model = _core.make_model(
+            state["info"],
+            None if is_given else _core.CompiledKernel(nodes),
+            None if is_given else vectors,
+            state["support"],
+            state["class_counts"],
+            state["coef"],
+            state["intercepts"],
         )
-        return _restore, (
-            self.shape, self.names, parts, self.classes, self.report_parts, self.sparse_type,
-            self.function_to_pickle(),
-        )  # fmt: skip
-
-
-def _restore(
-    shape: tuple[int, int],
-    names: NDArray[np.object_] | None,
-    parts: tuple[Any, ...],
-    classes: NDArray[Any] | None,
-    report: tuple[_Numbers, float],
-    sparse_type: Any,
-    function: Function | None,
-) -> Machine:
-    """Make a model again from its numbers."""
-    info, nodes, vectors, *arrays = parts
-    if nodes is None:
-        model = _core.make_model(info, None, None, *arrays)
-        machine = Machine(shape, names, model, None, classes, report, vectors)
-    else:
-        model = _core.make_model(info, _core.CompiledKernel(nodes), vectors, *arrays)
-        machine = Machine(shape, names, model, nodes, classes, report)
-    machine.sparse_type = sparse_type
-    machine.function = function
-    return machine
+        own = vectors if is_given else None
+        self.__init__(  # type: ignore[misc]  # what else makes a machine
+            state["shape"], state["names"], model, nodes, state["classes"], state["report"], own
+        )
+        self.sparse_type = state["sparse_type"]
+        self.function = state["function"]
 
 
 # ---- Where to start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import inspect
 import math
 import time
@@ -101,9 +102,7 @@ class Active(_core.OneByOne, Expansion):
         self.learner = learner
         self.reading = reading  # what predictions are read from
         self.traits = traits
-        self.labels = classes.tolist()
-        self.code_of = {label: code for code, label in enumerate(self.labels)}
-        self.seen = self.settled = None
+        self._name_labels()
         self.n_passes = 0
         self.mistakes = np.empty(0, np.int64)  # arrays, or numbers after a single sample
         self.criterion = np.empty(0)
@@ -117,16 +116,45 @@ class Active(_core.OneByOne, Expansion):
 
     def __deepcopy__(self, memo: object) -> Self:
         twin = type(self).__new__(type(self))  # with a learner of its own, for it will learn
-        twin.__setstate__({**self._values(), "learner": copy.deepcopy(self.learner), "cache": {}})
+        twin._take({**self._values(), "learner": copy.deepcopy(self.learner), "cache": {}})
         return twin
 
+    # Pickles, and whatever else walks through what __getstate__ returns, hold arrays and numbers.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
+
     def __getstate__(self) -> dict[str, Any]:
-        own = {"seen": None, "settled": None, "function": self.function_to_pickle()}
-        return {**self._values(), **own}
+        values = self._values()
+        for name in ("labels", "code_of", "seen", "settled", "cache"):
+            del values[name]
+        return {
+            **values,
+            "learner": (self.learner.nodes, np.frombuffer(self.learner.save(), np.uint8)),
+            "rows": None if self.rows is None else tuple(self.rows),
+            "vectors": tuple(self.vectors) if isinstance(self.vectors, CSR) else self.vectors,
+            "function": self.function_to_pickle(),
+        }
 
     def __setstate__(self, values: dict[str, Any]) -> None:
+        (nodes, image), rows, vectors = values["learner"], values["rows"], values["vectors"]
+        own: dict[str, Any] = {
+            "learner": _core.load_online(nodes, image.tobytes()),
+            "rows": None if rows is None else CacheReport(*rows),
+            "vectors": CSR(*vectors) if isinstance(vectors, tuple) else vectors,
+            "cache": {},
+        }
+        self._take({**values, **own})
+        self._name_labels()
+
+    def _take(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
             setattr(self, name, value)
+
+    def _name_labels(self) -> None:
+        self.labels = self.classes.tolist()
+        self.code_of = {label: code for code, label in enumerate(self.labels)}
+        self.seen = self.settled = None
 
     def _values(self) -> dict[str, Any]:
         return {**self.__dict__, **{name: getattr(self, name) for name in _SIDE_BY_SIDE}}
@@ -216,7 +244,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         """Return a copy of the learner, what it learns from, and the number of its first sample."""
         old = self._fitted
         self._check_traits(old)
-        if old.shape[1] != points.shape[1] or not np.array_equal(old.classes, classes):
+        if old.shape[1:] != points.shape[1:] or not np.array_equal(old.classes, classes):
             raise ValueError("warm_start: the features or labels are not those of the last fit")
         if old.learner.nodes is None:
             if old.shape != points.shape:
@@ -292,7 +320,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         `noted` keeps what the call did: where learning changes what is kept, as a part of it.
         """
         rule = self._choice("rule", RULES)
-        told = self.callback
+        told = self._told()
         answer: Any = None
 
         def tell(phase: str, seconds: float, n_iter: int, *values: Any) -> Any:

@@ -56,7 +56,7 @@ class FitReport:
     norm : float
         Norm of the decision function in feature space, 1 / margin.
     epsilon : float
-        Half width of the tube of a regression, given or found.
+        Half width of the tube of a regression: given, found, or with an infinite C, kept.
     precision : str
         Type of the kernel values: ``'float32'`` or ``'float64'``; ``'mixed'`` where a solution
         found with the former was refined with the latter.
@@ -138,6 +138,13 @@ class FitReport:
     def is_certified(self) -> bool:
         """Whether objectives, gap and violation were computed."""
         return not math.isnan(self.violation)
+
+    def summary(self) -> str:
+        """Return how the fit ended, in a line."""
+        return (
+            f"{self.stop} in {_seconds(self.seconds)}: {self._violation()}, "
+            f"{self.n_support} support vectors of {self.n_samples} samples"
+        )
 
     def _lines(self) -> list[str]:
         norm = f", |w| = {self.norm:.6g}" if self.is_certified else ""

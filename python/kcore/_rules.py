@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import Estimator, as_labels, as_weights, class_weights
+from kcore._base import Estimator
+from kcore._targets import as_labels, as_weights, class_weights
 from kcore._validate import as_float, refuse_masked
+from kcore._verbose import say
 
 RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
 SCHEDULES: dict[str, Callable[[int], float]] = {
@@ -99,6 +101,16 @@ class RuleEstimator(Estimator):
         if self.class_weight is not None:
             weights = class_weights(self.class_weight, classes, codes, weights)
         return weights
+
+    def _say_how_it_ended(
+        self, is_converged: bool, n_updates: int, mistakes: NDArray[np.int64]
+    ) -> None:
+        """Print a line on the last fit, where that is wanted."""
+        if self._is_verbose():
+            how = "converged" if is_converged else "ended"
+            last = mistakes[-1] if len(mistakes) else 0
+            text = f"{how} after {self.n_iter_} passes, the last with {last} mistakes, "
+            say(type(self).__name__, text + f"and {n_updates} corrections in all")
 
     # ---- Results
 

@@ -15,18 +15,15 @@ from kcore._base import (
     ClassifierMixin,
     OutlierMixin,
     RegressorMixin,
-    as_labels,
-    as_samples,
-    as_targets,
-    as_weights,
     feature_names,
     fitted,
-    weights_by_class,
 )
 from kcore._kernelized import AskedKernel, KernelEstimator, array_type
 from kcore._machine import Machine, as_start, same_classes, spread
 from kcore._report import FitReport, Progress
+from kcore._targets import as_labels, as_targets, as_weights, weights_by_class
 from kcore._validate import CSR, Points, take_rows
+from kcore._verbose import say
 
 _PRECISIONS = {
     "auto": _core.PRECISION_AUTO,
@@ -84,7 +81,7 @@ class SVM(KernelEstimator):
         multiclass = _core.ONE_VS_ONE if classes is None else self._multiclass()
         n_rows = _coef_rows(n_classes, multiclass)
         tol = self._real("tol")
-        callback = self.callback
+        callback = self._told()
         watch = _core.Watch(
             self._n_threads(),
             self._limit(),
@@ -124,6 +121,8 @@ class SVM(KernelEstimator):
         if info.stop != _core.STOP_CONVERGED:
             self._warn(machine.report())
         self._fitted = machine
+        if self._is_verbose():
+            say(type(self).__name__, machine.report().summary())
         return self
 
     def _multiclass(self) -> int:
@@ -222,9 +221,9 @@ class SVM(KernelEstimator):
         return self._fitted.model.class_counts()
 
     @fitted
-    def dual_coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the support vectors, with the sign of their class."""
-        return self._fitted.model.coef()
+    def dual_coef_(self) -> Any:
+        """Coefficients of the support vectors, with the sign of their class; sparse as X was."""
+        return self._fitted.as_samples_were(self._fitted.model.coef())
 
     @fitted
     def intercept_(self) -> NDArray[np.float64]:
@@ -232,12 +231,12 @@ class SVM(KernelEstimator):
         return self._fitted.model.intercepts()
 
     @fitted
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the features, for the linear kernel."""
+    def coef_(self) -> Any:
+        """Weights of the features, for the linear kernel; sparse as X was."""
         machine = self._fitted
         if not machine.model.describe()["is_linear"]:
             raise AttributeError("coef_ is only available when using a linear kernel")
-        return machine.model.linear()
+        return machine.as_samples_were(machine.model.linear())
 
     @fitted
     def fit_report_(self) -> FitReport:
@@ -276,6 +275,7 @@ class Classifier(ClassifierMixin, SVM):
     """What SVC and NuSVC share."""
 
     class_weight: dict[Any, float] | str | None
+    probability: bool
     multi_class: str
     decision_function_shape: str
     break_ties: bool
@@ -284,7 +284,9 @@ class Classifier(ClassifierMixin, SVM):
         return self._choice("multi_class", _MULTI_CLASS)
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:
-        points = as_samples(X)
+        if self.probability is not False:
+            self._refuse_probability()
+        points = self._samples(X)
         n_samples = points.shape[0]
         classes, codes = as_labels(y, n_samples)
         weights = None
@@ -309,6 +311,18 @@ class Classifier(ClassifierMixin, SVM):
             init=init,
             box=box,
         )
+
+    def _refuse_probability(self) -> None:
+        """Refuse to compute probabilities, and say what does."""
+        if not isinstance(self.probability, bool | np.bool_):
+            raise TypeError(f"probability must be False, got {self.probability!r}")
+        if self.probability:
+            name = type(self).__name__
+            raise ValueError(
+                f"probability=True: {name} computes no probabilities. scikit-learn's calibration "
+                f"does, from any {name}: "
+                f"CalibratedClassifierCV({name}(...), ensemble=False).fit(X, y).predict_proba(X)"
+            )
 
     def decision_function(self, X: ArrayLike | Any) -> NDArray[np.float64]:
         """Return how far samples are on which side.
@@ -412,7 +426,7 @@ class Regressor(RegressorMixin, SVM):
     """What SVR and NuSVR share."""
 
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:
-        points = as_samples(X)
+        points = self._samples(X)
         n_samples = points.shape[0]
         targets = as_targets(y, n_samples)
         weights = None if sample_weight is None else as_weights(sample_weight, n_samples)
@@ -463,7 +477,7 @@ class Detector(OutlierMixin, SVM):
     """What OneClassSVM adds to the machines: a boundary around samples without labels."""
 
     def _fit_samples(self, X: Any, sample_weight: Any, init: Any, box: Box) -> Self:
-        points = as_samples(X)
+        points = self._samples(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points.shape[0])
         return self._solve(X, points, weights=weights, init=init, box=box)
 

@@ -11,9 +11,10 @@ _DOCS = {
             ``'linear'``, ``'poly'``, ``'rbf'``, ``'sigmoid'`` or ``'laplacian'`` with the
             parameters below; any kernel of `kcore.kernels`, with its own parameters;
             ``'precomputed'``: X is the matrix of kernel values; or a function of two sets of
-            samples that returns such a matrix, whose values must depend on their two samples
-            alone. A function is slow. It is asked for rows when they are needed, as
-            ``kernel(X[rows], X[others])``, and `cache_size` bounds what is kept of them.
+            samples that returns such a matrix, dense or sparse, whose values must depend on their
+            two samples alone. A function is slow. It is asked for rows when they are needed, as
+            ``kernel(X[rows], X[others])``, and `cache_size` bounds what is kept of them. X may
+            then be a sequence of any objects, such as strings.
         degree : int, default 3
             Of ``'poly'``.
         gamma : 'scale', 'auto' or float, default 'scale'
@@ -25,8 +26,9 @@ _DOCS = {
         """,
     "classes": """
         class_weight : dict, 'balanced' or None
-            Factors of sample weights by label; ``'balanced'``: inversely proportional to the
-            weight of the class.
+            Factors of sample weights by label, 1 for labels that are not named; ``'balanced'``:
+            inversely proportional to the weight of the class. Labels that y does not have are
+            allowed: a part of the samples may lack a rare class.
         multi_class : {'ovo', 'ovr'}, default 'ovo'
             More than two classes: each against each, or each against the rest.
         decision_function_shape : {'ovr', 'ovo'}, default 'ovr'
@@ -35,6 +37,11 @@ _DOCS = {
         break_ties : bool, default False
             Whether `predict` settles equal votes by the values of `decision_function`; else the
             first class wins.
+        probability : bool, default False
+            There for scikit-learn's conventions: `fit` refuses True and names
+            ``CalibratedClassifierCV``, which gives any classifier `predict_proba`.
+        random_state : optional
+            There for scikit-learn's conventions, and not used: nothing here is random.
         """,
     "solver": """
         shrinking : bool, default True
@@ -48,6 +55,8 @@ _DOCS = {
         cache_size : 'auto' or float, default 'auto'
             Megabytes for kernel rows. ``'auto'``: all rows if they fit in a quarter of the memory
             available, else that quarter.
+        verbose : bool, default False
+            Whether `fit` prints how far it has come, a line each second, and how it ended.
         max_iter : int, default -1
             Most steps of the solver; -1: max(10^7, 100 n_samples).
         precision : {'auto', 'float32', 'float64'}, default 'auto'
@@ -77,13 +86,14 @@ _DOCS = {
             The support vectors.
         n_support_ : ndarray of shape (n_classes,)
             Number of support vectors of each class.
-        dual_coef_ : ndarray of shape (n_classes - 1, n_SV)
+        dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV)
             Coefficients of the support vectors, with the sign of their class;
             ``multi_class='ovr'``: (n_classes, n_SV).
         intercept_ : ndarray of shape (n_problems,)
             Intercepts of the decision functions.
-        coef_ : ndarray of shape (n_problems, n_features)
-            Weights of the features, for the linear kernel.
+        coef_ : ndarray or sparse matrix of shape (n_problems, n_features)
+            Weights of the features, for the linear kernel. Where X was sparse, this, `dual_coef_`
+            and `support_vectors_` are, too.
         margin_ : float
             1 / |w|, for two classes.
         n_iter_ : ndarray of shape (n_problems,)
@@ -96,12 +106,13 @@ _DOCS = {
             The support vectors.
         n_support_ : ndarray of shape (1,)
             Number of support vectors.
-        dual_coef_ : ndarray of shape (1, n_SV)
+        dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
             Coefficients of the support vectors.
         intercept_ : ndarray of shape (1,)
             The intercept.
-        coef_ : ndarray of shape (1, n_features)
-            Weights of the features, for the linear kernel.
+        coef_ : ndarray or sparse matrix of shape (1, n_features)
+            Weights of the features, for the linear kernel. Where X was sparse, this, `dual_coef_`
+            and `support_vectors_` are, too.
         n_iter_ : int
             Steps of the solver.
         """,

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from kcore import _core
 
+_NEXT_STEP = "Encode categories first, as with scikit-learn's OneHotEncoder"
+
 Float: TypeAlias = np.float32 | np.float64
 
 _FLOAT32 = np.dtype(np.float32)
@@ -73,6 +75,26 @@ def as_points(X: Any, name: str) -> Points:
     return _csr_points(X, name) if is_sparse(X) else _dense_points(X, name)
 
 
+def as_objects(X: Any) -> NDArray[np.object_] | None:
+    """Return a sequence of strings, or other things that are no numbers, as a 1-D array; else None.
+
+    Rows of different lengths, such as time series, are such things.
+    """
+    has_columns = is_sparse(X) or hasattr(X, "columns") or isinstance(X, str | bytes)
+    if has_columns or not hasattr(X, "__len__"):
+        return None
+    try:
+        array = np.asarray(X)
+        if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "OSUT":
+            return None
+    except ValueError:  # rows of different lengths
+        pass
+    objects = np.empty(len(X), dtype=object)
+    for k, thing in enumerate(X):  # one by one: they stay as they are
+        objects[k] = thing
+    return objects
+
+
 def _dense_points(X: Any, name: str) -> NDArray[Float]:
     array = _as_array(X, name)
     target = _real_dtype(array.dtype, name)
@@ -99,15 +121,28 @@ def _as_array(X: Any, name: str) -> NDArray[Any]:
 
 
 def _frame_array(frame: Any, array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return a frame whose columns have no common NumPy dtype: nullable numbers become float64."""
+    """Return a frame whose columns have no common NumPy dtype as float64, missing values as NaN."""
+    if hasattr(frame, "isna"):
+        array = np.where(frame.isna(), np.nan, array)
     for k, (column, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
-        kind = getattr(dtype, "kind", None) or np.asarray(array[:, k].tolist()).dtype.kind
-        if kind not in "biuf":
+        kind = getattr(dtype, "kind", "O")
+        if kind not in "biuf" and not (kind == "O" and _are_numbers(array[:, k])):
             raise TypeError(
-                f"{name} has column {column!r} of dtype {dtype}; kernels take real numbers"
+                f"{name} has column {column!r} of dtype {dtype}; kernels take real numbers. "
+                f"{_NEXT_STEP}"
             )
-    numbers: NDArray[Any] = frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return numbers
+    return array.astype(np.float64)
+
+
+def _are_numbers(values: NDArray[Any]) -> bool:
+    """Say whether objects are real numbers or missing; numbers that are written out are not."""
+    if any(issubclass(kind, str | bytes) for kind in set(map(type, values))):
+        return False
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _real_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Float]:
@@ -152,7 +187,7 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
 
 
 def _no_strings(name: str) -> str:
-    return f"{name} holds strings; no kernel takes strings yet"
+    return f"{name} holds strings; kernels of numbers do not take them. {_NEXT_STEP}"
 
 
 def _no_objects(X: object, array: NDArray[Any], name: str) -> str:
@@ -352,7 +387,14 @@ def _refuse_piece(points: Points, piece: NDArray[Any], row: int, column: int) ->
             int(np.searchsorted(points.indptr, column, side="right")) - 1,
             int(points.indices[column]),
         )
-    raise ValueError(f"X: row {row}, column {column} is {what}, must be finite")
+    raise ValueError(with_next_step(f"X: row {row}, column {column} is {what}, must be finite"))
+
+
+def with_next_step(text: str) -> str:
+    """Return the text of an error about a value that is not finite; of a NaN, with what to do."""
+    if "is NaN" not in text:
+        return text
+    return f"{text}. Fill in missing values first, as with scikit-learn's SimpleImputer"
 
 
 def as_reals(values: Any, name: str) -> NDArray[np.float64]:

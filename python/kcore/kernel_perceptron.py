@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import ClassifierMixin, as_samples, fitted
+from kcore._base import ClassifierMixin, fitted
 from kcore._kernelized import AskedKernel, KernelLike, as_user_sees
 from kcore._online import SETTLED, Active, CacheReport, Lesson, OnlineEstimator
 from kcore._report import Progress
@@ -104,6 +104,8 @@ default='rbf'
         Factors of eta by label; ``'balanced'`` is n_samples / (n_classes * count).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the order, where `shuffle` is set.
+    verbose : bool, default=False
+        Whether learning prints how far it has come, a line each second, and `fit` how it ended.
     precision : {'auto', 'float32', 'float64'}, default='auto'
         Type of kernel values and of the points kept; ``'auto'``: that of the first samples.
     cache_size : float or 'auto', default='auto'
@@ -201,6 +203,7 @@ default='rbf'
         multi_class: str = "ovr",
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
+        verbose: bool = False,
         precision: str = "auto",
         cache_size: float | str = "auto",
         warm_start: bool = False,
@@ -225,6 +228,7 @@ default='rbf'
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.random_state = random_state
+        self.verbose = verbose
         self.precision = precision
         self.cache_size = cache_size
         self.warm_start = warm_start
@@ -250,7 +254,7 @@ default='rbf'
         -------
         self
         """
-        points = as_samples(X)
+        points = self._samples(X)
         classes, codes = labels_to_fit(y, points.shape[0])
         weights = self._weights(classes, codes, sample_weight)
         max_iter = self._most_passes()
@@ -269,6 +273,7 @@ default='rbf'
             state.vectors = take_rows(points, state.learner.ids().astype(np.int32))
         self._warn(state, max_iter)
         self._fitted = state
+        self._say_how_it_ended(self.converged_, self.n_updates_, self.mistakes_)
         return self
 
     def partial_fit(
@@ -305,7 +310,7 @@ default='rbf'
             return self
         self._refuse_balanced()
         if state is None:
-            points, labels = as_samples(X), first_labels(classes)
+            points, labels = self._samples(X), first_labels(classes)
         else:
             self._check_traits(state)
             points, labels = self._points_to_predict(X, state), state.classes

@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core, exceptions
 from kcore._base import (
     ClassifierMixin,
-    as_labels,
     as_samples,
     check_finite,
     feature_names,
@@ -43,6 +42,7 @@ from kcore._rules import (
     first_labels,
     labels_to_fit,
 )
+from kcore._targets import as_labels
 from kcore._validate import as_flag, as_real, as_reals, refuse_non_finite
 from kcore._votes import vote
 from kcore.kernel_perceptron import KernelPerceptron
@@ -93,6 +93,8 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         Factors of eta by label; ``'balanced'`` is n_samples / (n_classes * count).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the order, where `shuffle` is set.
+    verbose : bool, default=False
+        Whether learning prints how far it has come, a line each second, and `fit` how it ended.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights of the last fit, with eta(0).
     n_jobs : int or None, default=None
@@ -175,6 +177,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         multi_class: str = "ovr",
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
+        verbose: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
@@ -192,6 +195,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.random_state = random_state
+        self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.time_limit = time_limit
@@ -235,6 +239,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             line.bound = self._bound(line, samples)
         self._warn(line)
         self._fitted = line
+        self._say_how_it_ended(self.converged_, self.n_updates_, self.mistakes_)
         return self
 
     def partial_fit(
@@ -349,7 +354,8 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         # Problems run one after the other. With a limit, turns are short at first, so that all have
         # had theirs when time is up.
         at_once = 1 if limit and len(line.states) > 1 else most
-        listener = None if self.callback is None else Listener(self.callback, first)
+        told = self._told()
+        listener = None if told is None else Listener(told, first)
         turns: list[list[Turn]] = [[] for _ in line.states]
         active = list(range(len(line.states)))
         done = 0

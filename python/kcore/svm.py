@@ -85,13 +85,16 @@ class SVC(Classifier):
         gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool = False,
         tol: float = 1e-3,
         cache_size: float | Literal["auto"] = "auto",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        verbose: bool = False,
         max_iter: int = -1,
         multi_class: Literal["ovo", "ovr"] = "ovo",
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
+        random_state: Any = None,
         precision: Literal["auto", "float32", "float64"] = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -104,13 +107,16 @@ class SVC(Classifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
+        self.verbose = verbose
         self.max_iter = max_iter
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.random_state = random_state
         self.precision = precision
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -190,13 +196,16 @@ class NuSVC(Classifier):
         gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool = False,
         tol: float = 1e-3,
         cache_size: float | Literal["auto"] = "auto",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        verbose: bool = False,
         max_iter: int = -1,
         multi_class: Literal["ovo", "ovr"] = "ovo",
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
+        random_state: Any = None,
         precision: Literal["auto", "float32", "float64"] = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -209,13 +218,16 @@ class NuSVC(Classifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
+        self.verbose = verbose
         self.max_iter = max_iter
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.random_state = random_state
         self.precision = precision
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -266,7 +278,8 @@ class SVR(Regressor):
     Parameters
     ----------
     C : float, default 1.0
-        Weight of the errors, positive.
+        Weight of the errors, positive. ``inf`` asks for a hard tube: all targets within `epsilon`,
+        to `tol`; a ValueError says where no function has them there.
     epsilon : float, default 0.1
         Errors up to this are free.
     <kernel>
@@ -301,6 +314,7 @@ class SVR(Regressor):
         epsilon: float = 0.1,
         shrinking: bool = True,
         cache_size: float | Literal["auto"] = "auto",
+        verbose: bool = False,
         max_iter: int = -1,
         precision: Literal["auto", "float32", "float64"] = "auto",
         warm_start: bool = False,
@@ -317,6 +331,7 @@ class SVR(Regressor):
         self.epsilon = epsilon
         self.shrinking = shrinking
         self.cache_size = cache_size
+        self.verbose = verbose
         self.max_iter = max_iter
         self.precision = precision
         self.warm_start = warm_start
@@ -402,6 +417,7 @@ class NuSVR(Regressor):
         shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float | Literal["auto"] = "auto",
+        verbose: bool = False,
         max_iter: int = -1,
         precision: Literal["auto", "float32", "float64"] = "auto",
         warm_start: bool = False,
@@ -418,6 +434,7 @@ class NuSVR(Regressor):
         self.shrinking = shrinking
         self.tol = tol
         self.cache_size = cache_size
+        self.verbose = verbose
         self.max_iter = max_iter
         self.precision = precision
         self.warm_start = warm_start
@@ -504,6 +521,7 @@ class OneClassSVM(Detector):
         nu: float = 0.5,
         shrinking: bool = True,
         cache_size: float | Literal["auto"] = "auto",
+        verbose: bool = False,
         max_iter: int = -1,
         precision: Literal["auto", "float32", "float64"] = "auto",
         warm_start: bool = False,
@@ -519,6 +537,7 @@ class OneClassSVM(Detector):
         self.nu = nu
         self.shrinking = shrinking
         self.cache_size = cache_size
+        self.verbose = verbose
         self.max_iter = max_iter
         self.precision = precision
         self.warm_start = warm_start

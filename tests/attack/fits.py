@@ -215,7 +215,10 @@ def is_known_refusal(problem: Problem, words: str) -> bool:
     may_overflow = case["kernel"] in ("poly", "linear", "tree", "precomputed")
     return (
         (problem.kind == "nu_svc" and ("margin is zero" in words or "nu" in words))
-        or (math.isinf(case["C"]) and any(word in words for word in ("separa", "hard margin", "within epsilon")))
+        or (
+            math.isinf(case["C"])
+            and any(word in words for word in ("separa", "hard margin", "within epsilon"))
+        )
         or (may_overflow and ("overflows" in words or "finite" in words))
         or (case["weights"] == "extreme" and "weight" in words)
         or (case["cache_size"] > 0 and "has no room for two rows" in words)

@@ -184,14 +184,14 @@ def kernel_matrix(name, X, Z, gamma=1.0, degree=3, coef0=0.0):
 def spread(model, n):
     """Coefficients of a model with one problem, for all samples."""
     b = np.zeros(n)
-    b[model.support_] = _dense(model.dual_coef_)[0]
+    b[model.support_] = dense(model.dual_coef_)[0]
     return b
 
 
 def pairs(model, codes):
     """Of one-vs-one: (i, j, samples, coefficients with i as +1, intercept) of each pair."""
     n_classes = len(model.classes_)
-    coef = _dense(model.dual_coef_)
+    coef = dense(model.dual_coef_)
     of_class = codes[model.support_]
     number = 0
     for i in range(n_classes):
@@ -208,12 +208,13 @@ def pairs(model, codes):
 
 def rests(model, codes):
     """Of one-vs-rest: the same, with None for j and all samples; the class is +1."""
-    coef, everyone = _dense(model.dual_coef_), np.arange(len(codes))
+    coef, everyone = dense(model.dual_coef_), np.arange(len(codes))
     for i in range(len(model.classes_)):
         b = np.zeros(len(codes))
         b[model.support_] = coef[i]
         yield i, None, everyone, b, model.intercept_[i]
 
 
-def _dense(coef):
+def dense(coef):
+    """Return coefficients as an array: those of sparse fits are sparse."""
     return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)

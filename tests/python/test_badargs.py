@@ -22,6 +22,9 @@ from kcore.kernels import (
     exp,
 )
 
+ENCODE = "Encode categories first, as with scikit-learn's OneHotEncoder"
+FILL_IN = "Fill in missing values first, as with scikit-learn's SimpleImputer"
+
 X = np.arange(12.0).reshape(4, 3)
 
 
@@ -155,15 +158,15 @@ def test_an_expression_has_a_largest_size():
         (sp.csr_array((0, 3)), ValueError, " has no rows, got shape (0, 3)"),
         (sp.csr_array((4, 0)), ValueError, " has no columns, got shape (4, 0)"),
         ({"a": 1}, TypeError, " must be a 2-D array, got {'a': 1}"),
-        ("abc", TypeError, " holds strings; no kernel takes strings yet"),
-        (b"abc", TypeError, " holds strings; no kernel takes strings yet"),
-        (["ab", "cd"], TypeError, " holds strings; no kernel takes strings yet"),
-        ([["a", "b"]], TypeError, " holds strings; no kernel takes strings yet"),
-        ([[b"a"]], TypeError, " holds strings; no kernel takes strings yet"),
+        ("abc", TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
+        (b"abc", TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
+        (["ab", "cd"], TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
+        ([["a", "b"]], TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
+        ([[b"a"]], TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
         (
             np.array([["a", 1.0]], object),
             TypeError,
-            " holds strings; no kernel takes strings yet",
+            f" holds strings; kernels of numbers do not take them. {ENCODE}",
         ),
         (
             [[1.0, None]],
@@ -216,15 +219,16 @@ def test_frames_name_the_column():
     columns = {"a": [1, 2], "b": [True, False], "c": ["x", "y"]}
     rejects(
         TypeError,
-        f"X has column 'c' of dtype {pd.DataFrame(columns).dtypes['c']}; kernels take real numbers",
+        f"X has column 'c' of dtype {pd.DataFrame(columns).dtypes['c']}; "
+        f"kernels take real numbers. {ENCODE}",
         RBF(), pd.DataFrame(columns),
     )  # fmt: skip
     rejects(
         TypeError,
-        "X has column 'c' of dtype String; kernels take real numbers",
+        f"X has column 'c' of dtype String; kernels take real numbers. {ENCODE}",
         RBF(), pl.DataFrame(columns),
     )  # fmt: skip
-    words = "X: row 1, column 0 is NaN, must be finite"
+    words = f"X: row 1, column 0 is NaN, must be finite. {FILL_IN}"
     rejects(ValueError, words, RBF(), pd.DataFrame({"a": [1, None]}, dtype="Int64"))
     rejects(ValueError, words, RBF(), pl.DataFrame({"a": [1, None]}))
     with pytest.raises(ValueError, match=r"^X must be 2-D, got shape \(2,\)"):
@@ -241,7 +245,8 @@ def test_frames_name_the_column():
 )
 def test_nonfinite_values_are_named_with_their_place(value, shown, convert, dtype):
     bad = convert(with_entry((2, 1), value, dtype))
-    words = f": row 2, column 1 is {shown}, must be finite"
+    next_step = f". {FILL_IN}" if shown == "NaN" else ""
+    words = f": row 2, column 1 is {shown}, must be finite{next_step}"
     rejects(ValueError, "X" + words, RBF(), bad)
     rejects(ValueError, "Z" + words, RBF(), X, bad)
     rejects(ValueError, "X" + words, RBF().diag, bad)

@@ -349,7 +349,7 @@ def test_ctrl_c_stops_a_fit_and_leaves_the_estimator_as_it_was(kind, endless):
         ({"average": True, "rule": "batch"}, ValueError, "average=True takes rule='single'"),
         ({"average": True, "pocket": True}, ValueError, "average=True and pocket=True exclude"),
         ({"class_weight": "equal"}, ValueError, "class_weight must be a dict, 'balanced' or None"),
-        ({"class_weight": {7: 1}}, ValueError, "class_weight has the label 7, which is not in y"),
+        ({"class_weight": {"a": 1}}, ValueError, "class_weight has the label 'a', of type str"),
         ({"class_weight": {0: -1}}, ValueError, "class_weight must be positive and finite, got -1"),
         ({"shuffle": True, "random_state": -1}, ValueError, "random_state must be None, an"),
         ({"shuffle": True, "random_state": "x"}, ValueError, "random_state must be None, an"),

@@ -215,7 +215,7 @@ def test_values_may_be_given(machine, data):
         machine(kernel="precomputed").fit(K[:, :20], target)
     with pytest.raises(ValueError, match=r"X has 79 features, but \w+ is expecting 80"):
         given.predict(rows[:, :79])
-    with pytest.raises(TypeError, match="sparse"):
+    with pytest.raises(TypeError, match="Sparse precomputed"):
         machine(kernel="precomputed").fit(sp.csr_array(K), target)
 
 
@@ -347,7 +347,7 @@ def test_a_class_without_weight_is_not_there(rng):
         (SVC, {"C": np.nan}, "C"),
         (SVC, {"C": "1"}, "C must be a number, got '1'"),
         (SVC, {"C": True}, "C must be a number, got True"),
-        (SVR, {"C": np.inf}, "C"),
+        (NuSVR, {"C": np.inf}, "C is infinite: only C-SVC"),
         (NuSVC, {"nu": 0.0}, "nu"),
         (NuSVR, {"nu": 1.5}, "nu"),
         (OneClassSVM, {"nu": -0.1}, "nu"),
@@ -370,7 +370,7 @@ def test_a_class_without_weight_is_not_there(rng):
         (SVC, {"precision": "half"}, "precision must be one of"),
         (SVC, {"n_jobs": 0}, "n_jobs"),
         (SVC, {"time_limit": 0}, "time_limit"),
-        (SVC, {"class_weight": {7: 1.0}}, "class_weight has the label 7"),
+        (SVC, {"class_weight": {"7": 1.0}}, "class_weight has the label '7', of type str"),
         (SVC, {"class_weight": {1: 0.0}}, "class_weight must be positive"),
         (SVC, {"class_weight": "even"}, "class_weight must be a dict"),
     ],
@@ -434,7 +434,8 @@ def test_bad_targets_are_refused_in_words(data):
         (np.zeros(80), "1 class"),
         (np.where(y == 0, np.nan, 1), "NaN"),
         (None, "requires y"),
-        ([None] * 40 + [3] * 40, "Unknown label type"),
+        ([None] * 40 + [3] * 40, "the label of row 0 is missing"),
+        (np.array([3, "a"] * 40, dtype=object), "Unknown label type"),
     ]:
         with pytest.raises(ValueError, match=words):
             SVC().fit(X, bad)

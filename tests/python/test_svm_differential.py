@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import audit
 import cases
 from kcore.exceptions import ConvergenceWarning
 
@@ -111,8 +112,9 @@ def check_decision_values(case, model):
     else:
         points, K = case.Z, case.K(case.Z)
     exact = model.fit_report_.precision == "float64"
-    coef = np.zeros((len(model.dual_coef_), case.n))
-    coef[:, model.support_] = model.dual_coef_
+    own = audit.dense(model.dual_coef_)
+    coef = np.zeros((len(own), case.n))
+    coef[:, model.support_] = own
     size = abs(coef).sum() * max(1.0, abs(K).max())
     if case.kind in ("c_svc", "nu_svc") and len(model.classes_) > 2:
         model.decision_function_shape = "ovo"

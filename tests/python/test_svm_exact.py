@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from audit import dense
 from conftest import assert_same_bits
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.kernels import RBF, Laplacian, Linear, Polynomial
@@ -31,7 +32,7 @@ def machine_and_target(name, y, score):
 
 
 def bits(model):
-    return model.dual_coef_, model.intercept_, model.support_.astype(np.float64)
+    return dense(model.dual_coef_), model.intercept_, model.support_.astype(np.float64)
 
 
 def least_cache(model, X, y):
