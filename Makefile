@@ -3,6 +3,7 @@
 #   make demo            build, and run the main job on data it generates
 #   make test            build, then every test and every style check
 #   make test-slow       the tests marked slow, and the C tests under the thread sanitizer
+#   make test-sklearn    scikit-learn's own tests of its support vector machines, on kcore's
 #   make attack          ten minutes of random attacks (ATTACK_MINUTES=, ATTACK_SEED=)
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
 #   make bench-svm       support vector machines against other libraries
@@ -54,6 +55,11 @@ install_requirements = \
 .venv/has-test: pyproject.toml | .venv/has-build
 	@echo "installing what the tests need"
 	@$(call install_requirements,test dev)
+	@touch $@
+
+.venv/has-sklearn-suite: pyproject.toml | .venv/has-build
+	@echo "installing scikit-learn with its tests"
+	@$(call install_requirements,sklearn-suite)
 	@touch $@
 
 .venv/has-bench: pyproject.toml | .venv/has-build
@@ -123,7 +129,7 @@ build/thread/build.ninja: | .venv/has-build
 test_steps := c-sanitize python c-release layers lists sizes symbols clang-format ruff \
 	cython-lint mypy stubtest
 slow_steps := c-thread python-slow
-.PHONY: test test-slow $(test_steps) $(slow_steps)
+.PHONY: test test-slow test-sklearn $(test_steps) $(slow_steps)
 
 # Steps run side by side and go on past a failure; each one's output is kept together.
 test: .venv/has-test .venv/has-kcore
@@ -133,6 +139,11 @@ test: .venv/has-test .venv/has-kcore
 
 test-slow: .venv/has-test .venv/has-kcore
 	@$(MAKE) --no-print-directory --keep-going $(slow_steps)
+
+# Fails where a test fails that tests/sklearn/differences.toml does not list, or a listed one passes.
+test-sklearn: .venv/has-sklearn-suite .venv/has-kcore
+	$(call step,PYTHONPATH=tests/sklearn pytest -q -c tests/sklearn/pytest.ini -p stand_in \
+		--pyargs sklearn.svm.tests,'$$p')
 
 # So that each can be made by itself.  The C tests need a compiler, meson and ninja only.
 $(filter-out c-%,$(test_steps) $(slow_steps)): .venv/has-test
@@ -173,7 +184,7 @@ cython-lint:
 	$(call step,cython-lint python)
 
 mypy: .venv/has-kcore
-	$(call step,mypy python/kcore tests/style tests/bits examples)
+	$(call step,mypy python/kcore tests/style tests/bits tests/sklearn examples)
 
 stubtest: .venv/has-kcore
 	$(call step,cd build && python -m mypy.stubtest kcore._core)

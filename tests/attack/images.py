@@ -158,6 +158,8 @@ def changed(value: Any, how: int, where: int) -> Any:
     rng = np.random.default_rng([how, where])
     if isinstance(value, bytes):
         return _changed_bytes(value, rng)
+    if isinstance(value, np.ndarray) and value.dtype == np.uint8:  # the image of a learner
+        return np.frombuffer(_changed_bytes(value.tobytes(), rng), np.uint8)
     if isinstance(value, np.ndarray):
         return _changed_array(value, rng)
     if isinstance(value, bool | None):
