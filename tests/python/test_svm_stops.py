@@ -11,7 +11,7 @@ import pytest
 
 from conftest import assert_same_bits, quietly
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from kcore._base import as_labels
+from kcore._targets import as_labels
 from kcore.exceptions import ConvergenceWarning, NotSeparableError
 from kcore.svm import Progress
 from processes import seconds_to_stop
