@@ -67,9 +67,9 @@ static kc_status run_blocks(kc_state *s, const kc_choice *how, kc_stats *stats, 
 /* Notes a method that ran; the same one again counts on. */
 static void note_stage(kc_state *s, kc_method method, bool is_shrunk, int64_t count)
 {
-    kc_stage *last = &s->stages[s->n_stages - 1];
+    kc_stage *last = s->n_stages > 0 ? &s->stages[s->n_stages - 1] : NULL;
 
-    if (s->n_stages > 0 && last->method == method && last->is_shrunk == is_shrunk)
+    if (last != NULL && last->method == method && last->is_shrunk == is_shrunk)
         last->count += count;
     else if (s->n_stages < KC_MAX_STAGES)
         s->stages[s->n_stages++] = (kc_stage){method, is_shrunk, count};
