@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
+from os import register_at_fork
 from threading import RLock
 
 STRATEGY_OLDEST = KC_STRATEGY_OLDEST
@@ -27,9 +28,24 @@ cdef bint is_number(value) noexcept:
     return type(value) is float or type(value) is int
 
 
+cdef int64_t n_forks = 0  # between the first process and this one
+
+
+def _note_fork():
+    global n_forks
+    n_forks += 1
+
+
+register_at_fork(after_in_child=_note_fork)
+
+
 @cython.final
 cdef class OnlineLearner:
     """Owner of one ``kc_online``, which changes as it learns: one thread at a time uses it.
+
+    A child of a fork has one of its parent's threads. What another one held is locked there for
+    ever, and what it was changing stays half changed: the lock is made anew, and such a learner is
+    refused.
 
     Statuses are looked at before the lock is given back: a signal handler may have raised already,
     and no Python code can run on that.
@@ -51,6 +67,8 @@ cdef class OnlineLearner:
     cdef kc_online *ptr
     cdef Context context
     cdef object lock
+    cdef int64_t lock_forks, change_forks  # n_forks when the lock was made, when a change began
+    cdef bint is_changing
     cdef readonly object nodes
     cdef readonly int64_t n_cols, n_outputs
     cdef int64_t mistakes  # of the last sample on its own
@@ -66,6 +84,7 @@ cdef class OnlineLearner:
         cdef kc_error err
         self.context = the_context
         self.lock = RLock()
+        self.lock_forks = n_forks
         self.nodes = nodes
         if random is None:  # made again from bytes
             return
@@ -90,11 +109,35 @@ cdef class OnlineLearner:
         self.note_sizes()
 
     def __dealloc__(self):
-        if self.context is not None:
+        if self.context is not None and not self.is_torn():
             kc_online_free(self.context.ptr, self.ptr)
 
     def __reduce__(self):
         return load_online, (self.nodes, self.save())
+
+    cdef bint is_torn(self) noexcept:
+        return self.is_changing and self.change_forks != n_forks
+
+    cdef void begin_change(self) noexcept nogil:
+        self.change_forks = n_forks
+        self.is_changing = True
+
+    cdef void end_change(self) noexcept nogil:
+        self.is_changing = False
+
+    cdef object own_lock(self):
+        """Return the lock, whose holder is a thread of this process."""
+        if self.lock_forks != n_forks:
+            lock = RLock()
+            with cython.critical_section(self):
+                if self.lock_forks != n_forks:
+                    self.lock = lock
+                    self.lock_forks = n_forks
+        if self.is_torn():
+            raise RuntimeError(
+                "a thread of the parent process was learning when this process was forked, and "
+                "left the samples kept half changed: fit again")
+        return self.lock
 
     cdef kc_online_info info(self) except *:
         cdef kc_online_info info
@@ -111,13 +154,13 @@ cdef class OnlineLearner:
 
     def describe(self):
         """Return ``kc_online_info`` as a dict."""
-        with self.lock:
+        with self.own_lock():
             return self.info()
 
     def save(self):
         """Return the learner as bytes, without its kernel."""
         cdef bytes image
-        with self.lock:
+        with self.own_lock():
             image = PyBytes_FromStringAndSize(NULL, self.info().n_bytes)
             kc_online_save(self.ptr, PyBytes_AS_STRING(image))
         return image
@@ -178,10 +221,12 @@ cdef class OnlineLearner:
             report.struct_size = sizeof(report)
             report.mistakes = &self.mistakes
             report.criterion = &self.criterion
-            with self.lock:
+            with self.own_lock():
                 with nogil:
+                    self.begin_change()
                     status = kc_online_learn(
                         self.context.ptr, &run, self.ptr, &settings, &data, -1, &report, &err)
+                    self.end_change()
                 check(status, &err)
             return True
         finally:
@@ -211,7 +256,7 @@ cdef class OnlineLearner:
     def ids(self):
         """Return the numbers of the samples kept; -1 for merged points."""
         cdef int64_t[::1] view
-        with self.lock:
+        with self.own_lock():
             out = empty(self.info().n_points, INT64)
             view = out
             if len(out) > 0:
@@ -224,7 +269,7 @@ cdef class OnlineLearner:
         cdef double[::1] intercepts
         cdef double unused
         cdef kc_online_info info
-        with self.lock:
+        with self.own_lock():
             info = self.info()
             coef = found = empty((info.n_outputs, info.n_points), FLOAT64)
             intercepts = offsets = empty(info.n_outputs, FLOAT64)
@@ -239,7 +284,7 @@ cdef class OnlineLearner:
         cdef int32_t[::1] indices
         cdef int64_t[::1] indptr
         cdef kc_online_info info
-        with self.lock:
+        with self.own_lock():
             info = self.info()
             if info.storage == KC_DENSE:
                 out = empty((info.n_points, info.n_cols), FLOAT64)
@@ -373,7 +418,7 @@ cdef object decide_online(
     out = empty((x.n_rows, learner.n_outputs), FLOAT64)
     try:
         values = <double *>borrow(&vout, out, b"d", x.n_rows * learner.n_outputs, True)
-        with learner.lock:
+        with learner.own_lock():
             with nogil:
                 status = kc_online_decision(
                     learner.context.ptr, &run, learner.ptr, x, reading, values, &err)
@@ -431,8 +476,9 @@ cdef object run_online(
         report.struct_size = sizeof(report)
         report.mistakes = <int64_t *>borrow(&buffers[3], mistakes, b"q", s.n_passes, True)
         report.criterion = <double *>borrow(&buffers[4], criterion, b"d", s.n_passes, True)
-        with learner.lock:
+        with learner.own_lock():
             with nogil:
+                learner.begin_change()
                 if is_fit:
                     status = kc_online_fit(
                         learner.context.ptr, &run, learner.ptr, &s, &data, first, cache_bytes,
@@ -440,6 +486,7 @@ cdef object run_online(
                 else:
                     status = kc_online_learn(
                         learner.context.ptr, &run, learner.ptr, &s, &data, first, &report, &err)
+                learner.end_change()
             if listener is not None and listener.error is not None:
                 raise listener.error
             if asker is not None and asker.error is not None:

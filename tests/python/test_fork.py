@@ -10,7 +10,7 @@ import pytest
 
 import kcore
 from conftest import assert_same_bits
-from kcore import _core
+from kcore import KernelPerceptron, _core
 from kcore.kernels import RBF, Laplacian
 from processes import in_child
 
@@ -94,6 +94,64 @@ def test_a_child_of_a_process_in_the_middle_of_a_call_computes(expected):
         stop.set()
         for worker in workers:
             worker.join()
+
+
+def learner(n=400):
+    X = samples(n)
+    y = (X[:, 0] > 0).astype(int)
+    return KernelPerceptron(KERNEL).partial_fit(X, y, classes=[0, 1]), X, y
+
+
+def test_a_child_uses_a_learner_that_another_thread_was_reading():
+    model, X, _ = learner()
+    expected = model.decision_function(X)
+    many = np.tile(X, (1000, 1))
+    stop = threading.Event()
+
+    def read():
+        while not stop.is_set():
+            model.decision_function(many)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for _ in range(5):
+            in_child(lambda: (model.decision_function(X) == expected).all(), seconds=40)
+    finally:
+        stop.set()
+        reader.join()
+
+
+def test_a_child_refuses_a_learner_that_another_thread_was_changing():
+    model, X, y = learner()
+    expected = KernelPerceptron(KERNEL).fit(X, y).decision_function(X)
+    many, codes = np.tile(X, (500, 1)), np.tile(1 - y, 500).astype(np.int32)
+    is_learning, may_go_on = threading.Event(), threading.Event()
+
+    def wait(*progress):
+        is_learning.set()
+        may_go_on.wait(40)
+
+    def learn():  # in place, as a single sample would be learnt from
+        model._fitted.learner.learn(
+            many, codes, 2, None, -1, False, 0.0, np.ones(1), 1, 0.0, wait, None
+        )
+
+    def is_refused():
+        for use in (lambda: model.predict(X), lambda: model.partial_fit(X[:1], y[:1])):
+            with pytest.raises(RuntimeError, match="half changed: fit again"):
+                use()
+        return (model.fit(X, y).decision_function(X) == expected).all()
+
+    teacher = threading.Thread(target=learn)
+    teacher.start()
+    try:
+        assert is_learning.wait(40)
+        in_child(is_refused, seconds=40)
+    finally:
+        may_go_on.set()
+        teacher.join()
+    in_child(lambda: len(model.predict(X)) == len(X))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
