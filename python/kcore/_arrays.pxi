@@ -38,13 +38,13 @@ cdef bint has_type(const Py_buffer *view, char code) noexcept:
 
 # ---- Samples
 
-def variance(points, weights, Watch watch not None):
+def variance(points, weights, Run run not None):
     """Return the variance of all entries of the samples, each sample by its weight, in float64.
 
-    Zeros of CSR matrices count. None where `watch` ends the call before it is known.
+    Zeros of CSR matrices count. None where `run` ends the call before it is known.
     """
     cdef kc_context *ctx = the_context.ptr
-    cdef kc_run run = watch.begin()
+    cdef kc_run c_run = run.begin()
     cdef kc_error err
     cdef kc_status status
     cdef View view
@@ -57,8 +57,8 @@ def variance(points, weights, Watch watch not None):
         if weights is not None:
             w = <const double *>borrow(&vweights, weights, b"d", view.points.n_rows, False)
         with nogil:
-            status = kc_variance(ctx, &run, &view.points, w, &out, &err)
-        if watch.has_ended(status):
+            status = kc_variance(ctx, &c_run, &view.points, w, &out, &err)
+        if run.has_ended(status):
             return None
         check(status, &err)
         return out

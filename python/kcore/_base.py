@@ -15,16 +15,16 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kcore import exceptions
-from kcore._report import Progress
+from kcore._progress import ProgressCallback, ProgressPrinter
+from kcore._targets import as_targets, as_weights
 from kcore._threads import n_threads
 from kcore._validate import (
     Points,
@@ -35,7 +35,7 @@ from kcore._validate import (
     check_finite,
     is_sparse,
 )
-from kcore._verbose import Narrator
+from kcore._warn import warn
 from kcore.kernels import Kernel
 
 _FLOAT32 = np.dtype(np.float32)
@@ -45,11 +45,11 @@ _T = TypeVar("_T")
 
 __all__ = [
     "BaseEstimator",
-    "ClassifierMixin",
+    "Classifier",
     "Estimator",
     "Fitted",
     "OutlierMixin",
-    "RegressorMixin",
+    "Regressor",
     "as_samples",
     "check_finite",
     "feature_names",
@@ -192,7 +192,7 @@ class Estimator(BaseEstimator):
     _fitted: Any  # there after fit
     time_limit: float | None  # of those that take long, as are the next two
     verbose: bool
-    callback: Callable[[Progress], object] | None
+    callback: ProgressCallback | None
 
     # ---- Parameters
 
@@ -263,9 +263,11 @@ class Estimator(BaseEstimator):
             raise ValueError(f"time_limit must be positive or None, got {limit!r}")
         return limit if limit < math.inf else 0.0
 
-    def _told(self) -> Callable[[Progress], object] | None:
-        """Return what is told how far a call has come: the callback, and a terminal."""
-        return Narrator(type(self).__name__, self.callback) if self._is_verbose() else self.callback
+    def _progress_callback(self) -> ProgressCallback | None:
+        """Return the callback of a call: the user's own, or with `verbose` one that prints too."""
+        if not self._is_verbose():
+            return self.callback
+        return ProgressPrinter(type(self).__name__, self.callback)
 
     def _is_verbose(self) -> bool:
         verbose = self.verbose
@@ -328,14 +330,9 @@ class Estimator(BaseEstimator):
     ) -> None:
         me = type(self).__name__
         if fitted_names is None:
-            warnings.warn(
-                f"X has feature names, but {me} was fitted without feature names", stacklevel=4
-            )
+            warn(f"X has feature names, but {me} was fitted without feature names")
         elif names is None:
-            warnings.warn(
-                f"X does not have valid feature names, but {me} was fitted with feature names",
-                stacklevel=4,
-            )
+            warn(f"X does not have valid feature names, but {me} was fitted with feature names")
         elif len(names) != len(fitted_names) or not (names == fitted_names).all():
             raise ValueError(_name_differences(names.tolist(), fitted_names.tolist()))
 
@@ -361,6 +358,78 @@ def _name_differences(names: list[str], fitted_names: list[str]) -> str:
     if not unseen and not missing:
         text += "Feature names must be in the same order as they were in fit.\n"
     return text
+
+
+# ---- Kinds of estimators
+
+
+class Classifier(ClassifierMixin):
+    """What classifiers share."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each sample."""
+        raise NotImplementedError
+
+    def score(
+        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the fraction of samples whose class is predicted correctly.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array_like of shape (n_samples,)
+            Their classes.
+        sample_weight : array_like of shape (n_samples,), default=None
+            Their weights in the mean.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        labels = np.asarray(y).reshape(-1)
+        if labels.shape != predicted.shape:
+            raise ValueError(f"X has {len(predicted)} rows, y has shape {np.shape(y)}")
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(predicted == labels, weights=weights))
+
+
+class Regressor(RegressorMixin):
+    """What regressors share."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the value of the function at each sample."""
+        raise NotImplementedError
+
+    def score(
+        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the coefficient of determination R^2: 1 is best, 0 what the mean gives.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array_like of shape (n_samples,)
+            Their targets.
+        sample_weight : array_like of shape (n_samples,), default=None
+            Their weights in the sums.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        targets = as_targets(y, len(predicted))
+        weights = None if sample_weight is None else as_weights(sample_weight, len(predicted))
+        residual = np.average((targets - predicted) ** 2, weights=weights)
+        mean = np.average(targets, weights=weights)
+        spread = np.average((targets - mean) ** 2, weights=weights)
+        if spread == 0:
+            return 1.0 if residual == 0 else 0.0
+        return float(1.0 - residual / spread)
 
 
 # ---- Samples

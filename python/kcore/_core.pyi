@@ -1,13 +1,18 @@
 """The door to the C core; see _core.pyx."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NoReturn, Self, final
+from typing import Any, Final, NoReturn, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from kcore._kernelized import UserKernel
+from kcore._progress import ProgressCallback
+from kcore._rules import Samples
 from kcore._validate import Float, Points
+
+_KernelFunction: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 
 LINEAR: Final = 1
 RBF: Final = 2
@@ -52,12 +57,18 @@ def diag(
 ) -> NDArray[Float]: ...
 
 @final
-class Watch:
+class Run:
+    n_done: int
+    @property
+    def is_finished(self) -> bool: ...
+    @property
+    def is_late(self) -> bool: ...
     def __new__(
-        cls, n_threads: int, time_limit: float, callback: Callable[..., object] | None
+        cls, n_threads: int, time_limit: float, callback: ProgressCallback | None
     ) -> Self: ...
+    def count(self, n_passes: int, objective: float) -> None: ...
 
-def variance(points: Points, weights: NDArray[np.float64] | None, watch: Watch) -> float | None: ...
+def variance(points: Points, weights: NDArray[np.float64] | None, run: Run) -> float | None: ...
 def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
 def balanced_weights(
     codes: NDArray[np.int32], n_classes: int, weights: NDArray[np.float64] | None
@@ -99,12 +110,8 @@ class Model:
     ) -> NDArray[Any]: ...
 
 @final
-class Listener:
-    def __new__(cls, callback: Callable[..., object], can_finish: bool = ...) -> Self: ...
-
-@final
-class Asker:
-    def __new__(cls, function: Callable[..., object]) -> Self: ...
+class UserFunction:
+    def __new__(cls, callback: Callable[..., object]) -> Self: ...
 
 @final
 class FitInfo:
@@ -126,29 +133,44 @@ def make_model(
     coef: NDArray[np.float64],
     intercepts: NDArray[np.float64],
 ) -> Model: ...
+
+@final
+class SVMSettings:
+    def __new__(
+        cls,
+        *,
+        svm_type: int,
+        multiclass: int,
+        precision: int,
+        shrinking: bool,
+        tol: float,
+        cache_bytes: int,
+        max_iter: int,
+        C: float | None,
+        nu: float | None,
+        epsilon: float | None,
+    ) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+    def coef_rows(self, n_classes: int) -> int: ...
+
+@final
+class SVMData:
+    def __new__(
+        cls,
+        *,
+        samples: Points | _KernelFunction,
+        n_samples: int,
+        n_classes: int,
+        codes: NDArray[np.int32] | None,
+        targets: NDArray[np.float64] | None,
+        weights: NDArray[np.float64] | None,
+        class_weights: NDArray[np.float64] | None,
+        start: NDArray[np.float64] | None,
+    ) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+
 def fit_svm(
-    kernel: CompiledKernel | None,
-    points: Points | None,
-    ask: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]] | None,
-    n_samples: int,
-    svm_type: int,
-    multiclass: int,
-    precision: int,
-    shrinking: bool,
-    C: float | None,
-    nu: float | None,
-    epsilon: float | None,
-    tol: float,
-    cache_bytes: int,
-    max_iter: int,
-    codes: NDArray[np.int32] | None,
-    n_classes: int,
-    targets: NDArray[np.float64] | None,
-    weights: NDArray[np.float64] | None,
-    class_weights: NDArray[np.float64] | None,
-    start: NDArray[np.float64] | None,
-    n_coef_rows: int,
-    watch: Watch,
+    kernel: CompiledKernel | None, settings: SVMSettings, data: SVMData, run: Run
 ) -> tuple[Model, FitInfo]: ...
 
 # ---- Perceptrons
@@ -193,22 +215,32 @@ class LinearState:
     def __setstate__(self, counts: tuple[int, int, int, bool, bool, float, int]) -> None: ...
     def copy(self) -> LinearState: ...
 
+@final
+class PerceptronSettings:
+    def __new__(
+        cls,
+        *,
+        rule: int,
+        is_direct: bool,
+        has_intercept: bool,
+        is_shuffled: bool,
+        margin: float,
+        theta: float,
+    ) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+
+@final
+class PerceptronData:
+    def __new__(cls, samples: Samples[Any]) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+
 def perceptron_run(
-    points: Points,
-    codes: NDArray[np.int32],
-    n_classes: int,
-    weights: NDArray[np.float64] | None,
+    samples: Samples[Points],
     states: list[LinearState],
-    rule: int,
-    is_direct: bool,
-    has_intercept: bool,
-    is_shuffled: bool,
-    margin: float,
-    theta: float,
+    settings: PerceptronSettings,
     eta: NDArray[np.float64],
     is_logged: bool,
-    time_limit: float,
-    callback: Callable[..., object] | None,
+    run: Run,
 ) -> None: ...
 def linear_decision(
     points: Points,
@@ -217,13 +249,7 @@ def linear_decision(
     n_threads: int,
 ) -> NDArray[np.float64]: ...
 def perceptron_measure(
-    points: Points,
-    codes: NDArray[np.int32],
-    n_classes: int,
-    weights: NDArray[np.float64] | None,
-    positive: int,
-    vector: NDArray[np.float64],
-    intercept: float,
+    samples: Samples[Points], positive: int, vector: NDArray[np.float64], intercept: float
 ) -> tuple[float, float, int]: ...
 
 STRATEGY_OLDEST: Final = 1
@@ -242,6 +268,7 @@ class OnlineLearner:
     def __new__(
         cls,
         nodes: Sequence[tuple[int, int, float, float]] | None,
+        *,
         is_f32: bool,
         n_cols: int,
         is_sparse: bool,
@@ -258,37 +285,22 @@ class OnlineLearner:
     def save(self) -> bytes: ...
     def learn(
         self,
-        points: Points,
-        codes: NDArray[np.int32],
-        n_classes: int,
-        weights: NDArray[np.float64] | None,
+        samples: Samples[Points] | Samples[UserKernel],
         first: int,
-        is_shuffled: bool,
-        margin: float,
+        settings: PerceptronSettings,
         eta: NDArray[np.float64],
-        n_threads: int,
-        time_limit: float,
-        callback: Callable[..., object] | None,
-        noted: OneByOne | None,
+        run: Run,
+        record: SingleSampleState | None,
     ) -> dict[str, Any]: ...
     def fit(
         self,
-        points: Points | None,
-        ask: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]] | None,
-        codes: NDArray[np.int32],
-        n_classes: int,
-        weights: NDArray[np.float64] | None,
+        samples: Samples[Points] | Samples[UserKernel],
         first: int,
-        rule: int,
-        is_shuffled: bool,
-        margin: float,
-        theta: float,
+        settings: PerceptronSettings,
         eta: NDArray[np.float64],
         cache_bytes: int,
-        n_threads: int,
-        time_limit: float,
-        callback: Callable[..., object] | None,
-        noted: OneByOne | None,
+        run: Run,
+        record: SingleSampleState | None,
     ) -> dict[str, Any]: ...
     def decide(self, points: Points, reading: int, n_threads: int) -> NDArray[np.float64]: ...
     def decide_plain(
@@ -301,14 +313,14 @@ class OnlineLearner:
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]: ...
 
 @disjoint_base
-class OneByOne:
+class SingleSampleState:
     learner: OnlineLearner
     names: NDArray[np.object_] | None
-    traits: tuple[Any, ...]
+    fixed_params: tuple[Any, ...]
     labels: list[Any]
     code_of: dict[Any, int]
-    seen: Any
-    settled: tuple[Any, ...] | None
+    checked_classes: Any
+    checked_params: tuple[Any, ...] | None
     n_passes: int
     is_converged: bool
     mistakes: Any
@@ -317,7 +329,7 @@ class OneByOne:
     rows: Any
     cache: dict[str, Any]
     def learn_one(
-        self, asked: dict[str, Any], names: tuple[str, ...], x: object, y: object, classes: object
+        self, params: dict[str, Any], names: tuple[str, ...], x: object, y: object, classes: object
     ) -> bool: ...
 
 def load_online(

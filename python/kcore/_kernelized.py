@@ -123,11 +123,11 @@ class KernelEstimator(Estimator):
         self,
         points: Points,
         weights: NDArray[np.float64] | None,
-        watch: _core.Watch | None = None,
-    ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | AskedKernel]:
+        run: _core.Run | None = None,
+    ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | UserKernel]:
         """Return the kernel and what it is given: samples, or without a kernel, its values.
 
-        Of a Python function, its values are those that it is asked for. `watch` may end the search
+        Of a Python function, its values are those that it is asked for. `run` may end the search
         for gamma.
         """
         kernel = self.kernel
@@ -141,12 +141,12 @@ class KernelEstimator(Estimator):
                     f"kernel must be one of {words}, a kernel of kcore.kernels or a function, "
                     f"got {kernel!r}"
                 )
-            nodes = self._named_kernel(kernel, points, weights, watch)
+            nodes = self._named_kernel(kernel, points, weights, run)
             return nodes, _core.CompiledKernel(nodes), points
         if isinstance(kernel, Kernel):
             return kernel._nodes(), kernel._compile(), points
         if callable(kernel):
-            return None, None, AskedKernel(kernel, points)
+            return None, None, UserKernel(kernel, points)
         raise TypeError(
             "kernel must be a name, a kernel of kcore.kernels or a function, "
             f"got {type(kernel).__name__}"
@@ -157,7 +157,7 @@ class KernelEstimator(Estimator):
         name: str,
         points: Points,
         weights: NDArray[np.float64] | None,
-        watch: _core.Watch | None,
+        run: _core.Run | None,
     ) -> Nodes:
         if name == "linear":
             return _LINEAR_NODES
@@ -167,13 +167,13 @@ class KernelEstimator(Estimator):
             if not 0 <= degree <= MAX_DEGREE:
                 raise ValueError(f"degree must be in 0 .. {MAX_DEGREE}, got {degree}")
         coef0 = self._real("coef0") if name in ("poly", "sigmoid") else 0.0
-        return [(_KERNELS[name], degree, self._gamma_of(points, weights, watch), coef0)]
+        return [(_KERNELS[name], degree, self._gamma_of(points, weights, run), coef0)]
 
     def _gamma_of(
         self,
         points: Points,
         weights: NDArray[np.float64] | None,
-        watch: _core.Watch | None,
+        run: _core.Run | None,
     ) -> float:
         gamma = self.gamma
         if type(gamma) is float and 0 <= gamma < math.inf:
@@ -182,9 +182,9 @@ class KernelEstimator(Estimator):
             if gamma == "auto":
                 return 1.0 / int(points.shape[1])
             if gamma == "scale":
-                if watch is None:
-                    watch = _core.Watch(self._n_threads(), 0.0, None)
-                return _scale_gamma(points, weights, watch)
+                if run is None:
+                    run = _core.Run(self._n_threads(), 0.0, None)
+                return _scale_gamma(points, weights, run)
         elif (
             isinstance(gamma, Real)
             and not isinstance(gamma, bool | np.bool_)
@@ -205,21 +205,21 @@ class KernelEstimator(Estimator):
         )
 
     def _evaluate(
-        self, X: Any, state: Expansion, ask: Callable[..., NDArray[Any]], *how: Any
+        self, X: Any, state: Expansion, evaluate: Callable[..., NDArray[Any]], *how: Any
     ) -> NDArray[Any]:
         """Give the model samples, or kernel values with those of the fit."""
         is_matrix = state.vectors is None and state._holder().describe()["is_given"]
         # Kernel values with the points kept alone are enough.
         points = self._points_to_predict(X, state, (len(state.ids()),) if is_matrix else ())
         if state.vectors is None:
-            return ask(points, *how)
+            return evaluate(points, *how)
         # That of the fit, since the parameter may be another one now.
         kernel = cast("Function", self.kernel if state.function is None else state.function)
-        if not len(state.ids()):  # nothing to ask for: values with any sample are passed over
-            return ask(np.broadcast_to(np.zeros(1), (points.shape[0], state.shape[0])), *how)
+        if not len(state.ids()):  # no values are needed: those with any sample are passed over
+            return evaluate(np.broadcast_to(np.zeros(1), (points.shape[0], state.shape[0])), *how)
         vectors = _in_columns(state.vectors, state.ids(), state.shape[0])
         return np.concatenate(
-            [ask(values, *how) for values in _kernel_chunks(kernel, points, vectors)]
+            [evaluate(values, *how) for values in _kernel_chunks(kernel, points, vectors)]
         )
 
     @fitted
@@ -229,7 +229,7 @@ class KernelEstimator(Estimator):
         vectors = state.support_vectors()
         if vectors is None:
             return np.empty((0, 0))
-        return as_user_sees(vectors, state.sparse_type)
+        return as_scipy(vectors, state.sparse_type)
 
 
 def _check_square(points: Points) -> None:
@@ -245,18 +245,18 @@ def _check_square(points: Points) -> None:
         )
 
 
-def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, watch: _core.Watch) -> float:
+def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, run: _core.Run) -> float:
     """Return 1 / (n_features * variance), or 1 where all entries are equal.
 
     Where the time is over before the variance is known, it is taken to be 1: no step will be made.
     """
-    spread = _core.variance(points, weights, watch)
+    spread = _core.variance(points, weights, run)
     if spread == 0:
         return 1.0
     return 1.0 / (int(points.shape[1]) * (1.0 if spread is None else spread))
 
 
-def as_user_sees(points: Points, sparse_type: str | None = None) -> Any:
+def as_scipy(points: Points, sparse_type: str | None = None) -> Any:
     """Return points as users know them: an array, or a CSR array of SciPy.
 
     With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
@@ -281,7 +281,7 @@ def array_type(X: Any) -> str:
     return "csr_array" if isinstance(X, sp.sparray) else "csr_matrix"
 
 
-def _ask_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
+def _call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
     """Return the values of a Python function: real numbers, in the shape that they must have."""
     values = as_reals(kernel(x, z), "what the function given as kernel returned")
     if values.shape != (x.shape[0], z.shape[0]):
@@ -304,7 +304,7 @@ def _check_values(values: NDArray[np.float64], begin: int) -> None:
 _WHOLE_SAMPLES = 64  # a call costs as much as all values of so few
 
 
-class AskedKernel:
+class UserKernel:
     """A Python function as the core asks it: for the values of some samples with some others.
 
     The others are mostly the same from one question to the next, so the last ones are kept. Of few
@@ -324,21 +324,21 @@ class AskedKernel:
         self.function = kernel
         self._points = points
         self._cols = np.arange(points.shape[0])
-        self._others = as_user_sees(points)
+        self._others = as_scipy(points)
         self._whole: NDArray[np.float64] | None = None
 
     def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.shape[0] <= _WHOLE_SAMPLES:
             if self._whole is None:
-                self._whole = _ask_kernel(self.function, self._others, self._others)
+                self._whole = _call_kernel(self.function, self._others, self._others)
             return self._whole[np.ix_(rows, cols)]
-        samples = as_user_sees(take_rows(self._points, rows))
+        samples = as_scipy(take_rows(self._points, rows))
         if len(cols) <= len(rows):  # a block beside the rows: not worth forgetting theirs
-            others = as_user_sees(take_rows(self._points, cols))
-            return _ask_kernel(self.function, samples, others)
+            others = as_scipy(take_rows(self._points, cols))
+            return _call_kernel(self.function, samples, others)
         if not np.array_equal(cols, self._cols):
-            self._cols, self._others = cols, as_user_sees(take_rows(self._points, cols))
-        return _ask_kernel(self.function, samples, self._others)
+            self._cols, self._others = cols, as_scipy(take_rows(self._points, cols))
+        return _call_kernel(self.function, samples, self._others)
 
 
 _CHUNK_VALUES = 2**21  # 16 MB of doubles
@@ -348,11 +348,11 @@ def _kernel_chunks(
     kernel: Function, points: Points, vectors: Points
 ) -> Iterator[NDArray[np.float64]]:
     """Give the values of a Python function with the support vectors, some rows at a time."""
-    others = as_user_sees(vectors)
+    others = as_scipy(vectors)
     n_rows = max(1, _CHUNK_VALUES // max(1, vectors.shape[0]))
     for begin in range(0, points.shape[0], n_rows):
         some = np.arange(begin, min(begin + n_rows, points.shape[0]))
-        values = _ask_kernel(kernel, as_user_sees(take_rows(points, some)), others)
+        values = _call_kernel(kernel, as_scipy(take_rows(points, some)), others)
         _check_values(values, begin)
         yield values
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,27 +11,17 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._base import Fitted
 from kcore._history import History
-from kcore._report import Progress
-from kcore._rules import round_up, theorem_bound
+from kcore._rules import Samples, round_up, theorem_bound
 from kcore._validate import Points
 from kcore._votes import Ballot
 
 
-class Samples(NamedTuple):
-    """What a fit learns from."""
-
-    points: Points
-    codes: NDArray[np.int32]
-    n_classes: int
-    weights: NDArray[np.float64] | None
-
-
-class Turn(NamedTuple):
-    """What one call of the core tells of one problem: by passes, and of each update."""
+class PassLog(NamedTuple):
+    """What one call of the core says of one problem: of its passes, and of each update."""
 
     mistakes: NDArray[np.int64]
     criterion: NDArray[np.float64]
-    log: NDArray[np.void] | None  # where votes are wanted
+    updates: NDArray[np.void] | None  # where votes are wanted
 
     @classmethod
     def of(cls, state: _core.LinearState) -> Self:
@@ -42,44 +30,7 @@ class Turn(NamedTuple):
         return cls(state.mistakes[:n_done], state.criterion[:n_done], state.log)
 
 
-class Listener:
-    """Tells a callback how far a fit of many calls of the core has come.
-
-    The core asks 20 ms after a call began; where calls are shorter, `note` does it.
-
-    Parameters
-    ----------
-    callback : callable
-        What is called with a `Progress`.
-    n_done : int
-        Passes before the first call.
-    """
-
-    def __init__(self, callback: Callable[[Progress], object], n_done: int) -> None:
-        self.callback = callback
-        self.n_done = n_done
-        self.is_finished = False  # the callback wants an end
-        self.start = self.last = time.perf_counter()
-
-    def __call__(
-        self, phase: str, seconds: float, n_iter: int, objective: float, violation: float
-    ) -> bool:
-        """Tell what the core tells of its call; return whether the callback wants an end."""
-        self.last = time.perf_counter()
-        told = Progress(phase, self.last - self.start, self.n_done + n_iter, objective, violation)
-        answer = self.callback(told)
-        self.is_finished = isinstance(answer, (bool, np.bool_)) and bool(answer)
-        return self.is_finished
-
-    def note(self, turn: Turn) -> None:
-        """Count the passes of a call, and tell of them where nothing was told for 20 ms."""
-        self.n_done += len(turn.mistakes)
-        if time.perf_counter() >= self.last + 0.02:
-            objective = turn.criterion[-1] if len(turn.criterion) else math.nan
-            self("perceptron", 0.0, 0, float(objective), math.nan)
-
-
-class Line(Fitted):
+class FittedLinear(Fitted):
     """Weight vectors and the history of how they were learnt.
 
     Parameters
@@ -90,7 +41,7 @@ class Line(Fitted):
         The labels.
     states : list of LinearState
         One for each problem.
-    traits : dict
+    fixed_params : dict
         Parameters that must not change while weights are learnt.
     votes : list of Ballot, optional
         Those so far, of each problem.
@@ -102,19 +53,19 @@ class Line(Fitted):
         names: NDArray[np.object_] | None,
         classes: NDArray[Any],
         states: list[_core.LinearState],
-        traits: dict[str, Any],
+        fixed_params: dict[str, Any],
         votes: list[Ballot] | None = None,
     ) -> None:
         super().__init__(shape, names)
         self.classes = classes
         self.states = states
-        self.traits = traits
+        self.fixed_params = fixed_params
         self.mistakes = [History(np.empty(0, np.int64)) for _ in states]
         self.criterion = [History(np.empty(0)) for _ in states]
         self.votes = [Ballot() for _ in states] if votes is None else list(votes)
         self.bound: float | None = None
         self.is_out_of_time = False
-        self.is_finished = False  # by the callback
+        self.is_finished = False  # the callback returned True
 
     # Pickles, and whatever else walks through what __getstate__ returns, hold arrays and numbers.
 
@@ -133,12 +84,12 @@ class Line(Fitted):
     @property
     def is_direct(self) -> bool:
         """Whether one problem has a weight vector for each class."""
-        return self.traits["multi_class"] == "direct" and len(self.classes) > 2
+        return self.fixed_params["multi_class"] == "direct" and len(self.classes) > 2
 
     @property
     def is_voted(self) -> bool:
         """Whether predictions are votes."""
-        return bool(self.traits["average"] == "voted")
+        return bool(self.fixed_params["average"] == "voted")
 
     @property
     def n_outputs(self) -> int:
@@ -150,20 +101,20 @@ class Line(Fitted):
         """Passes, the most of any problem."""
         return max(map(len, self.mistakes))
 
-    def go_on(self, start: Line) -> None:
+    def resume(self, start: FittedLinear) -> None:
         """Take over the history of `start`; problems that ended before others made no mistakes."""
         n = start.n_passes
         self.mistakes = [m.then(np.zeros(n - len(m), np.int64)) for m in start.mistakes]
         self.criterion = [c.then(np.zeros(n - len(c))) for c in start.criterion]
 
-    def add(self, turns: list[list[Turn]], points: Points) -> None:
-        """Add to the history of each problem its turns on `points`."""
-        for k, of_one in enumerate(turns):
-            mistakes, criterion, logs = zip(*of_one, strict=True)
+    def add(self, logs: list[list[PassLog]], points: Points) -> None:
+        """Add to the history of each problem what its passes over `points` logged."""
+        for k, of_one in enumerate(logs):
+            mistakes, criterion, updates = zip(*of_one, strict=True)
             self.mistakes[k] = self.mistakes[k].then(*mistakes)
             self.criterion[k] = self.criterion[k].then(*criterion)
             if self.is_voted:
-                self.votes[k] = self.votes[k].then(points, logs, self.states[k].n_steps)
+                self.votes[k] = self.votes[k].then(points, updates, self.states[k].n_steps)
 
     def copy_states(self) -> list[_core.LinearState]:
         """Return states to go on from."""
@@ -196,7 +147,7 @@ def sum_ragged(rows: list[History], dtype: type) -> NDArray[Any]:
 
 
 def bound_of(
-    samples: Samples,
+    samples: Samples[Points],
     weights: NDArray[np.float64],
     intercept: float,
     fit_intercept: bool,
@@ -211,7 +162,7 @@ def bound_of(
     after k corrections.
     """
     sq_norm, least, _ = _core.perceptron_measure(
-        samples.points, samples.codes, samples.n_classes, None, 1, weights, intercept
+        samples._replace(weights=None), 1, weights, intercept
     )
     n, d = samples.points.shape
     longest = sq_norm + float(fit_intercept) + 2 * margin / eta

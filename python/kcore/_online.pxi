@@ -75,7 +75,7 @@ cdef class OnlineLearner:
     cdef double criterion
 
     def __cinit__(
-        self, nodes, bint is_f32, int64_t n_cols, bint is_sparse, int32_t n_classes,
+        self, nodes, *, bint is_f32, int64_t n_cols, bint is_sparse, int32_t n_classes,
         bint is_direct, bint has_intercept, kc_reading reading, int64_t budget, int32_t strategy,
         const uint64_t[:, ::1] random,
     ):
@@ -168,29 +168,22 @@ cdef class OnlineLearner:
     # Learning.  Each returns the report of the call.
 
     def learn(
-        self, points, codes, int32_t n_classes, weights, int64_t first, bint is_shuffled,
-        double margin, eta, int32_t n_threads, double time_limit, callback, noted,
+        self, samples, int64_t first, PerceptronSettings settings not None, eta,
+        Run run not None, SingleSampleState record,
     ):
         """Learn sample by sample, by the single rule, in up to len(eta) passes.
 
-        `noted` is None, or the ``OneByOne`` that keeps what the call did.
+        `first` is the number of the first sample, -1 for the next one to be seen. `record` is
+        None, or keeps what the call did.
         """
-        return run_online(
-            self, False, points, None, codes, n_classes, weights, first, KC_RULE_SINGLE,
-            is_shuffled, margin, 0.0, eta, 0, n_threads, time_limit, callback, noted)
+        return run_online(self, False, samples, first, settings, eta, 0, run, record)
 
     def fit(
-        self, points, ask, codes, int32_t n_classes, weights, int64_t first, int32_t rule,
-        bint is_shuffled, double margin, double theta, eta, int64_t cache_bytes,
-        int32_t n_threads, double time_limit, callback, noted,
+        self, samples, int64_t first, PerceptronSettings settings not None, eta,
+        int64_t cache_bytes, Run run not None, SingleSampleState record,
     ):
-        """Learn in dual form, in up to len(eta) passes.
-
-        `ask` is None, or in place of `points` a function as for `fit_svm`; `noted` as for `learn`.
-        """
-        return run_online(
-            self, True, points, ask, codes, n_classes, weights, first, rule, is_shuffled, margin,
-            theta, eta, cache_bytes, n_threads, time_limit, callback, noted)
+        """Learn in dual form, in up to len(eta) passes; `first` and `record` as for `learn`."""
+        return run_online(self, True, samples, first, settings, eta, cache_bytes, run, record)
 
     cdef bint learn_alone(self, x, int32_t code, double margin, double eta) except -1:
         """Learn from a sample, unless `x` is not simply an array of one row."""
@@ -300,8 +293,8 @@ cdef class OnlineLearner:
             return data[:info.n_values], columns[:info.n_values], bounds
 
 
-cdef class OneByOne:
-    """What learning from one sample reads and changes of an ``Active``, side by side.
+cdef class SingleSampleState:
+    """What learning from one sample reads and changes of a ``FittedOnline``, side by side.
 
     With 1000 points of 100 features, what Python looked up for a sample took 2.0 us; with a few,
     1.2: points leave little else in the cache. So it is one function over the fields of one object.
@@ -311,22 +304,22 @@ cdef class OneByOne:
     learner : OnlineLearner
     names : ndarray of str or None
         Of the features, where the samples were a data frame.
-    traits : tuple
-        Parameters of the estimator when learning began.
+    fixed_params : tuple
+        Parameters of the estimator when learning began, which must not change.
     labels : list
         Of the classes.
     code_of : dict
         Their numbers.
-    seen : object
-        The last `classes` that were looked at.
-    settled : tuple or None
-        Parameters of the estimator when they were last looked at.
+    checked_classes : object
+        The last `classes` that were checked.
+    checked_params : tuple or None
+        Parameters of the estimator when they were last checked.
     n_passes, mistakes, criterion, is_converged, bound, rows, cache
         What calls reported.
     """
 
     cdef public OnlineLearner learner
-    cdef public object names, traits, labels, code_of, seen, settled
+    cdef public object names, fixed_params, labels, code_of, checked_classes, checked_params
     cdef public int64_t n_passes
     cdef public bint is_converged
     cdef public object mistakes, criterion, bound, rows, cache
@@ -334,46 +327,49 @@ cdef class OneByOne:
     cdef int code_in(self, y, classes) except -2:
         """Return the code of the one label in `y`, -1 where that takes a closer look."""
         try:
-            if classes is not None and classes is not self.seen and classes != self.labels:
+            if (
+                classes is not None and classes is not self.checked_classes
+                and classes != self.labels
+            ):
                 return -1
             code = (<dict?>self.code_of).get(y.item() if type(y) is ndarray else y[0])
             return -1 if code is None or len(y) != 1 else code
         except (TypeError, ValueError, IndexError, KeyError):
             return -1
 
-    def learn_one(self, dict asked, tuple names, x, y, classes):
+    def learn_one(self, dict params, tuple names, x, y, classes):
         """Learn from one sample on the short way; say whether that could be done.
 
         Parameters
         ----------
-        asked : dict
+        params : dict
             Parameters of the estimator.
         names : tuple of str
-            Those that must be what they were when they were last looked at.
+            Those that must be what they were when they were last checked.
         x, y, classes : object
             As given by the caller.
         """
         cdef OnlineLearner learner = self.learner
         cdef int code
-        eta, margin = asked["eta"], asked["margin"]
+        eta, margin = params["eta"], params["margin"]
         if (
             self.names is not None
-            or self.settled is None
+            or self.checked_params is None
             or learner.nodes is None
-            or asked["class_weight"] is not None
-            or asked["rule"] != "single"
+            or params["class_weight"] is not None
+            or params["rule"] != "single"
             or not is_number(eta)
             or not is_number(margin)
-            or not same_values(asked, names, <tuple?>self.settled)
+            or not same_values(params, names, <tuple?>self.checked_params)
         ):
             return False
         code = self.code_in(y, classes)
         if code < 0 or not learner.learn_alone(x, code, margin, eta):
             return False
-        self.take_note(1, learner.mistakes, learner.criterion, learner.mistakes == 0)
+        self.take(1, learner.mistakes, learner.criterion, learner.mistakes == 0)
         return True
 
-    cdef int take_note(
+    cdef int take(
         self, int64_t n_passes, mistakes, criterion, bint is_converged,
     ) except -1:
         """Keep what a call did that learnt in place.
@@ -396,7 +392,8 @@ def load_online(nodes, bytes image):
     """Return the learner that `save` made bytes of."""
     cdef CompiledKernel kernel = None if nodes is None else CompiledKernel(nodes)
     cdef OnlineLearner learner = OnlineLearner(
-        nodes, False, 1, False, 2, False, False, KC_READING_LAST, 0, 0, None)
+        nodes, is_f32=False, n_cols=1, is_sparse=False, n_classes=2, is_direct=False,
+        has_intercept=False, reading=KC_READING_LAST, budget=0, strategy=0, random=None)
     cdef kc_error err
     check(kc_online_load(
         learner.context.ptr, NULL if kernel is None else kernel.ptr, PyBytes_AS_STRING(image),
@@ -429,77 +426,53 @@ cdef object decide_online(
 
 
 cdef object run_online(
-    OnlineLearner learner, bint is_fit, points, ask, codes, int32_t n_classes, weights,
-    int64_t first, int32_t rule, bint is_shuffled, double margin, double theta, eta,
-    int64_t cache_bytes, int32_t n_threads, double time_limit, callback, OneByOne noted,
+    OnlineLearner learner, bint is_fit, samples, int64_t first, PerceptronSettings settings, eta,
+    int64_t cache_bytes, Run run, SingleSampleState record,
 ):
-    cdef kc_run run = run_with(n_threads)
-    cdef kc_perceptron_settings s
-    cdef kc_perceptron_data data
+    cdef kc_run c_run = run.begin()
+    cdef kc_perceptron_settings s = settings.c
+    cdef PerceptronData data = PerceptronData(samples)
     cdef kc_online_report report
     cdef kc_error err
     cdef kc_status status
-    cdef View view
-    cdef Py_buffer buffers[5]
-    cdef Listener listener = None
-    cdef Asker asker = None
+    cdef Py_buffer buffers[3]
     cdef int k
 
-    memset(&view, 0, sizeof(View))
     memset(buffers, 0, sizeof(buffers))
-    memset(&s, 0, sizeof(s))
     memset(&report, 0, sizeof(report))
-    s.struct_size = sizeof(s)
-    s.rule = rule
-    s.is_shuffled = is_shuffled
-    s.margin = margin
-    s.theta = theta
     s.n_passes = len(eta)
-    run.time_limit = time_limit
-    if callback is not None:
-        listener = Listener(callback, True)
-        run.on_progress = tell_progress
-        run.progress_data = <void *>listener
     mistakes = empty(s.n_passes, INT64)
     criterion = empty(s.n_passes, FLOAT64)
     try:
-        if ask is not None:
-            asker = Asker(ask)
-            fill_perceptron_labels(&data, len(codes), codes, n_classes, weights, buffers)
-            data.kernel_fn = ask_kernel
-            data.kernel_data = <void *>asker
-            data.n_samples = len(codes)
-        else:
-            open_view(&view, points, b"X")
-            fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
-        s.eta = <double *>borrow(&buffers[2], eta, b"d", s.n_passes, False)
+        data.borrow()
+        s.eta = <double *>borrow(&buffers[0], eta, b"d", s.n_passes, False)
         report.struct_size = sizeof(report)
-        report.mistakes = <int64_t *>borrow(&buffers[3], mistakes, b"q", s.n_passes, True)
-        report.criterion = <double *>borrow(&buffers[4], criterion, b"d", s.n_passes, True)
+        report.mistakes = <int64_t *>borrow(&buffers[1], mistakes, b"q", s.n_passes, True)
+        report.criterion = <double *>borrow(&buffers[2], criterion, b"d", s.n_passes, True)
         with learner.own_lock():
             with nogil:
                 learner.begin_change()
                 if is_fit:
                     status = kc_online_fit(
-                        learner.context.ptr, &run, learner.ptr, &s, &data, first, cache_bytes,
+                        learner.context.ptr, &c_run, learner.ptr, &s, &data.c, first, cache_bytes,
                         &report, &err)
                 else:
                     status = kc_online_learn(
-                        learner.context.ptr, &run, learner.ptr, &s, &data, first, &report, &err)
+                        learner.context.ptr, &c_run, learner.ptr, &s, &data.c, first, &report,
+                        &err)
                 learner.end_change()
-            if listener is not None and listener.error is not None:
-                raise listener.error
-            if asker is not None and asker.error is not None:
-                raise asker.error
+            run.has_ended(status)
+            if data.function is not None and data.function.error is not None:
+                raise data.function.error
             check(status, &err)
-            if noted is not None:
-                noted.take_note(
+            if record is not None:
+                record.take(
                     report.n_done, mistakes[:report.n_done], criterion[:report.n_done],
                     report.is_converged != 0)
     finally:
-        for k in range(5):
+        for k in range(3):
             PyBuffer_Release(&buffers[k])
-        close_view(&view)
+        data.give_back()
     return {
         "mistakes": mistakes[:report.n_done],
         "criterion": criterion[:report.n_done],

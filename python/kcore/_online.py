@@ -6,10 +6,7 @@ import copy
 import copyreg
 import inspect
 import math
-import time
-import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +14,17 @@ from numpy.typing import NDArray
 from kcore import _core, exceptions
 from kcore._base import feature_names
 from kcore._kernelized import (
-    AskedKernel,
     Expansion,
     KernelEstimator,
     Nodes,
+    UserKernel,
     array_type,
-    as_user_sees,
+    as_scipy,
 )
-from kcore._report import Progress
-from kcore._rules import RULES, SMALLEST, RuleEstimator, round_up, theorem_bound
+from kcore._progress import ProgressCallback
+from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
 from kcore._validate import CSR, Points, take_rows
+from kcore._warn import warn
 
 STRATEGIES = {
     "oldest": _core.STRATEGY_OLDEST,
@@ -39,21 +37,23 @@ READINGS = {
     True: _core.READING_MEAN,
     "voted": _core.READING_VOTES,
 }
-# What a learner is made for, once and for all.
-TRAITS = (
+# Parameters that must not change while a learner goes on learning.
+FIXED_PARAMS = (
     "kernel", "degree", "gamma", "coef0", "fit_intercept", "average", "budget", "strategy",
     "multi_class", "precision",
 )  # fmt: skip
-# What a call with one sample need not look at again: these, and what any call refuses if it is
-# wrong.
-SETTLED = (*TRAITS, "shuffle", "n_jobs", "time_limit")
+# Parameters that a call with one sample does not check again while they stay the same.
+CHECKED_PARAMS = (*FIXED_PARAMS, "shuffle", "n_jobs", "time_limit")
 
 
-# Attributes of an Active that are not in its dictionary.
+# Attributes of an FittedOnline that are not in its dictionary.
 _SIDE_BY_SIDE = tuple(
-    name for name, kind in vars(_core.OneByOne).items() if inspect.isgetsetdescriptor(kind)
+    name for name, kind in vars(_core.SingleSampleState).items() if inspect.isgetsetdescriptor(kind)
 )
 _MOST_PASSES = 1 << 16  # of one call of the core: the step and the report of each must be held
+
+
+OnlineSamples: TypeAlias = Samples[Points] | Samples[UserKernel]
 
 
 class CacheReport(NamedTuple):
@@ -83,7 +83,7 @@ class CacheReport(NamedTuple):
         return cls(sum(computed), sum(hit), sum(evicted), told[-1].bytes_allowed, max(used))
 
 
-class Active(_core.OneByOne, Expansion):
+class FittedOnline(_core.SingleSampleState, Expansion):
     """A learner, its labels, and what its last call reported."""
 
     rows: CacheReport | None
@@ -95,13 +95,13 @@ class Active(_core.OneByOne, Expansion):
         classes: NDArray[Any],
         learner: _core.OnlineLearner,
         reading: int,
-        traits: tuple[Any, ...],
+        fixed_params: tuple[Any, ...],
     ) -> None:
         super().__init__(shape, names)
         self.classes = classes
         self.learner = learner
         self.reading = reading  # what predictions are read from
-        self.traits = traits
+        self.fixed_params = fixed_params
         self._name_labels()
         self.n_passes = 0
         self.mistakes = np.empty(0, np.int64)  # arrays, or numbers after a single sample
@@ -126,7 +126,7 @@ class Active(_core.OneByOne, Expansion):
 
     def __getstate__(self) -> dict[str, Any]:
         values = self._values()
-        for name in ("labels", "code_of", "seen", "settled", "cache"):
+        for name in ("labels", "code_of", "checked_classes", "checked_params", "cache"):
             del values[name]
         return {
             **values,
@@ -154,7 +154,7 @@ class Active(_core.OneByOne, Expansion):
     def _name_labels(self) -> None:
         self.labels = self.classes.tolist()
         self.code_of = {label: code for code, label in enumerate(self.labels)}
-        self.seen = self.settled = None
+        self.checked_classes = self.checked_params = None
 
     def _values(self) -> dict[str, Any]:
         return {**self.__dict__, **{name: getattr(self, name) for name in _SIDE_BY_SIDE}}
@@ -174,19 +174,10 @@ class Active(_core.OneByOne, Expansion):
         return self.learner.ids()
 
 
-class Lesson(NamedTuple):
-    """What a call of the core learns from."""
-
-    points: Points | AskedKernel
-    codes: NDArray[np.int32]
-    weights: NDArray[np.float64] | None
-    first: int  # the number of the first sample; -1 for the next one to be seen
-
-
 class OnlineEstimator(KernelEstimator, RuleEstimator):
     """Base of estimators that hold an online learner."""
 
-    _fitted: Active
+    _fitted: FittedOnline
     margin: float
     theta: float
     fit_intercept: bool
@@ -194,7 +185,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     budget: int | None
     strategy: str
     precision: str
-    callback: Callable[[Progress], object] | None
+    callback: ProgressCallback | None
 
     def __copy__(self) -> Self:
         # One sample changes a learner in place: two estimators must not share it.
@@ -210,7 +201,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         points: Points,
         classes: NDArray[Any],
         weights: NDArray[np.float64] | None,
-    ) -> tuple[Active, Points | AskedKernel]:
+    ) -> tuple[FittedOnline, Points | UserKernel]:
         """Return a learner that has seen nothing, and what it learns from."""
         nodes, _, data = self._kernel_of(points, weights)
         is_direct, n_problems = self._problems(len(classes))
@@ -221,29 +212,31 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         reading = READINGS[average]
         learner = _core.OnlineLearner(
             nodes,
-            self._is_f32(data),
-            data.shape[1],
-            isinstance(points, CSR),
-            len(classes),
-            is_direct,
-            self._flag("fit_intercept"),
-            reading,
-            budget,
-            self._choice("strategy", STRATEGIES),
-            self._seeds(n_problems),
+            is_f32=self._is_f32(data),
+            n_cols=data.shape[1],
+            is_sparse=isinstance(points, CSR),
+            n_classes=len(classes),
+            is_direct=is_direct,
+            has_intercept=self._flag("fit_intercept"),
+            reading=reading,
+            budget=budget,
+            strategy=self._choice("strategy", STRATEGIES),
+            random=self._seeds(n_problems),
         )
-        traits = self._values_of(TRAITS)
-        state = Active(points.shape, feature_names(X), classes, learner, reading, traits)
+        fixed_params = self._values_of(FIXED_PARAMS)
+        state = FittedOnline(
+            points.shape, feature_names(X), classes, learner, reading, fixed_params
+        )
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
         return state, data
 
-    def _go_on(
+    def _resume(
         self, points: Points, classes: NDArray[Any]
-    ) -> tuple[Active, Points | AskedKernel, int]:
+    ) -> tuple[FittedOnline, Points | UserKernel, int]:
         """Return a copy of the learner, what it learns from, and the number of its first sample."""
         old = self._fitted
-        self._check_traits(old)
+        self._check_fixed_params(old)
         if old.shape[1:] != points.shape[1:] or not np.array_equal(old.classes, classes):
             raise ValueError("warm_start: the features or labels are not those of the last fit")
         if old.learner.nodes is None:
@@ -255,8 +248,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
     def _values_of(self, names: tuple[str, ...]) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in names])
 
-    def _check_traits(self, state: Active) -> None:
-        for name, old in zip(TRAITS, state.traits, strict=True):
+    def _check_fixed_params(self, state: FittedOnline) -> None:
+        for name, old in zip(FIXED_PARAMS, state.fixed_params, strict=True):
             if getattr(self, name) != old:
                 raise ValueError(
                     f"{name} was {old!r} when learning began and is {getattr(self, name)!r} now: "
@@ -273,32 +266,44 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             raise ValueError("budget needs a kernel that the core computes")
         return budget
 
-    def _is_f32(self, points: Points | AskedKernel) -> bool:
+    def _is_f32(self, points: Points | UserKernel) -> bool:
         values = points.data if isinstance(points, CSR) else points
         choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
         return self._choice("precision", choices)
 
-    def _make_passes(self, state: Active, lesson: Lesson, most: int) -> dict[str, Any]:
+    def _settings(self) -> _core.PerceptronSettings:
+        return _core.PerceptronSettings(
+            rule=self._choice("rule", RULES),
+            is_direct=False,  # this and the next are the learner's
+            has_intercept=False,
+            is_shuffled=self._flag("shuffle"),
+            margin=self._real("margin"),
+            theta=self._real("theta"),
+        )
+
+    def _new_run(self) -> _core.Run:
+        return _core.Run(self._n_threads(), self._limit(), self._progress_callback())
+
+    def _make_passes(
+        self, state: FittedOnline, samples: OnlineSamples, first: int, most: int
+    ) -> dict[str, Any]:
         """Make up to `most` passes, 65536 in a call of the core; the next call goes on.
 
         Problems of classes that are solved then make one pass more, without a mistake.
         """
-        number = state.learner.describe()["n_seen"] if lesson.first < 0 else lesson.first
-        limit, start, schedule = self._limit(), time.perf_counter(), self._schedule()
+        number = state.learner.describe()["n_seen"] if first < 0 else first
+        run, schedule = self._new_run(), self._schedule()
         mistakes, criterion, rows = [], [], []
-        n_done = 0
         while True:
-            eta = schedule.steps(n_done, min(_MOST_PASSES, most - n_done))
-            spent = time.perf_counter() - start if n_done else 0.0
-            left = max(limit - spent, 1e-9) if limit else 0.0
-            report = self._run(state, lesson, eta, left, (n_done, spent))
+            eta = schedule.steps(run.n_done, min(_MOST_PASSES, most - run.n_done))
+            report = self._learn_passes(state, samples, first, eta, run)
             mistakes.append(report["mistakes"])
             criterion.append(report["criterion"])
             rows.append(report["rows"])
-            n_done += len(eta)
-            if n_done >= most or report["is_converged"] or report["stop"] is not None:
+            run.n_done += len(eta)
+            if run.n_done >= most or report["is_converged"] or report["stop"] is not None:
                 break
-            lesson = lesson._replace(first=number)  # samples that it has seen
+            first = number  # samples that it has seen
         report["mistakes"], report["criterion"] = (
             np.concatenate(mistakes),
             np.concatenate(criterion),
@@ -306,48 +311,33 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         state.rows = CacheReport.sum(rows)
         return report
 
-    def _run(
+    def _learn_passes(
         self,
-        state: Active,
-        lesson: Lesson,
+        state: FittedOnline,
+        samples: OnlineSamples,
+        first: int,
         eta: NDArray[np.float64],
-        limit: float,
-        before: tuple[int, float] = (0, 0.0),
-        noted: Active | None = None,
+        run: _core.Run,
+        record: FittedOnline | None = None,
     ) -> dict[str, Any]:
-        """Call the core, after so many passes and seconds.
+        """Call the core.
 
-        `noted` keeps what the call did: where learning changes what is kept, as a part of it.
+        `first` is the number of the first sample, -1 for the next one to be seen. `record` keeps
+        what the call did: where learning changes what is kept, as a part of it.
         """
-        rule = self._choice("rule", RULES)
-        told = self._told()
-        answer: Any = None
-
-        def tell(phase: str, seconds: float, n_iter: int, *values: Any) -> Any:
-            nonlocal answer
-            assert told is not None
-            answer = told(Progress(phase, before[1] + seconds, before[0] + n_iter, *values))
-            return answer
-
-        margin = self._real("margin")
-        points, codes, weights, first = lesson
-        common = (codes, len(state.classes), weights, first)
-        end = time.perf_counter() + limit
-        if self.budget is not None and rule == _core.RULE_BATCH:
+        settings = self._settings()
+        is_single = self.rule == "single"
+        if self.budget is not None and not is_single:
             raise ValueError("budget takes rule='single', got rule='batch'")
-        ask = points if isinstance(points, AskedKernel) else None
-        data = None if isinstance(points, AskedKernel) else points
-        ending = (self._n_threads(), limit, None if told is None else tell, noted)
-        is_online = self.budget is not None or (first < 0 and rule == _core.RULE_SINGLE)
+        is_given = isinstance(samples.points, UserKernel)
+        is_online = self.budget is not None or (first < 0 and is_single)
         report: dict[str, Any]
-        if is_online and data is not None:
-            report = state.learner.learn(data, *common, self._flag("shuffle"), margin, eta, *ending)
+        if is_online and not is_given:
+            report = state.learner.learn(samples, first, settings, eta, run, record)
             report["rows"] = None
         else:
-            report = state.learner.fit(
-                data, ask, *common, rule, self._flag("shuffle"), margin, self._real("theta"),
-                eta, self._cache_bytes(), *ending,
-            )  # fmt: skip
+            cache_bytes = self._cache_bytes()
+            report = state.learner.fit(samples, first, settings, eta, cache_bytes, run, record)
             report["rows"] = CacheReport(
                 report["rows_computed"],
                 report["rows_hit"],
@@ -357,13 +347,13 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             )
         report["stop"] = None
         if not report["is_converged"]:
-            if isinstance(answer, bool | np.bool_) and answer:
+            if run.is_finished:
                 report["stop"] = "callback"
-            elif limit > 0 and time.perf_counter() >= end:
+            elif run.is_late:
                 report["stop"] = "time_limit"
         return report
 
-    def _bound(self, state: Active, report: dict[str, Any]) -> float | None:
+    def _bound(self, state: FittedOnline, report: dict[str, Any]) -> float | None:
         nodes = state.learner.nodes
         is_known = state.is_converged and len(state.classes) == 2
         if not is_known or nodes is None or isinstance(self.eta, str) or callable(self.eta):
@@ -381,7 +371,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         degrees = sum(degree for _, degree, _, _ in nodes)
         return round_up(bound, _off(state, degrees, int(report["mistakes"].sum())), bound)
 
-    def _warn(self, state: Active, n_asked: int) -> None:
+    def _warn(self, state: FittedOnline, n_asked: int) -> None:
         """Say so where a call of `n_asked` passes ended other than without a mistake."""
         last = int(state.mistakes[-1]) if len(state.mistakes) else 0
         if state.stop is not None:
@@ -406,10 +396,10 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             )
         else:
             return
-        warnings.warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
+        warn(f"KernelPerceptron {text}", exceptions.ConvergenceWarning)
 
 
-def _off(state: Active, degrees: int, n_mistakes: int) -> float:
+def _off(state: FittedOnline, degrees: int, n_mistakes: int) -> float:
     """Return by how much the sum of so many steps may be off, relative to all its terms.
 
     A kernel value is off by its product and its power, a sum of them by its additions, in float64.
@@ -420,13 +410,13 @@ def _off(state: Active, degrees: int, n_mistakes: int) -> float:
     return 8 * ((info["n_cols"] + 4 + degrees) * unit + n_mistakes * 2.0**-53)
 
 
-def _are_known(state: Active, points: Points) -> bool:
+def _are_known(state: FittedOnline, points: Points) -> bool:
     """Say whether the points kept are the rows of these samples that they were once."""
     ids = state.learner.ids()
     own = np.flatnonzero((ids >= 0) & (ids < points.shape[0]))
     vectors = cast("Points", state.support_vectors())
-    old = as_user_sees(take_rows(vectors, own.astype(np.int32)))
-    new = as_user_sees(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype)
+    old = as_scipy(take_rows(vectors, own.astype(np.int32)))
+    new = as_scipy(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype)
     if isinstance(vectors, CSR) or isinstance(points, CSR):
         from scipy.sparse import csr_array
 

@@ -141,92 +141,128 @@ cdef class LinearState:
         return 0
 
 
+@cython.final
+cdef class PerceptronSettings:
+    """How a perceptron learns: ``kc_perceptron_settings`` but for the steps of a call.
+
+    Parameters
+    ----------
+    rule, is_direct, has_intercept, is_shuffled, margin, theta
+        As there.
+    """
+
+    cdef kc_perceptron_settings c
+
+    def __cinit__(
+        self, *, int32_t rule, bint is_direct, bint has_intercept, bint is_shuffled,
+        double margin, double theta,
+    ):
+        self.c.struct_size = sizeof(self.c)
+        self.c.rule = rule
+        self.c.is_direct = is_direct
+        self.c.has_intercept = has_intercept
+        self.c.is_shuffled = is_shuffled
+        self.c.margin = margin
+        self.c.theta = theta
+
+    def __reduce__(self):
+        raise TypeError("settings are made for one call, and not pickled")
+
+
 def perceptron_run(
-    points, codes, int32_t n_classes, weights, list states, int32_t rule, bint is_direct,
-    bint has_intercept, bint is_shuffled, double margin, double theta, eta, bint is_logged,
-    double time_limit, callback,
+    samples, list states, PerceptronSettings settings not None, eta, bint is_logged,
+    Run run not None,
 ):
     """Make up to len(eta) passes over the samples for each of the states."""
     cdef kc_context *ctx = the_context.ptr
-    cdef kc_run run = run_with(1)
-    cdef kc_perceptron_settings s
-    cdef kc_perceptron_data data
+    cdef kc_run c_run = run.begin()
+    cdef kc_perceptron_settings s = settings.c
     cdef kc_perceptron_state *c_states
     cdef kc_error err
     cdef kc_status status
-    cdef View view
-    cdef Py_buffer buffers[3]
-    cdef Listener listener = None
+    cdef PerceptronData data = PerceptronData(samples)
+    cdef Py_buffer steps
     cdef LinearState state
     cdef int32_t n_states = <int32_t>len(states)
     cdef int32_t n_lent = 0
     cdef int64_t n, d
     cdef int k
 
-    memset(&view, 0, sizeof(View))
-    memset(buffers, 0, sizeof(buffers))
-    memset(&s, 0, sizeof(s))
-    s.struct_size = sizeof(s)
-    s.rule = rule
-    s.is_direct = is_direct
-    s.has_intercept = has_intercept
-    s.is_shuffled = is_shuffled
-    s.margin = margin
-    s.theta = theta
+    memset(&steps, 0, sizeof(steps))
     s.n_passes = len(eta)
-    run.time_limit = time_limit
-    if callback is not None:
-        listener = Listener(callback, True)
-        run.on_progress = tell_progress
-        run.progress_data = <void *>listener
     c_states = <kc_perceptron_state *>PyMem_Malloc(
         <size_t>max(1, n_states) * sizeof(kc_perceptron_state))
     if c_states == NULL:
         raise MemoryError
     memset(c_states, 0, <size_t>n_states * sizeof(kc_perceptron_state))
     try:
-        open_view(&view, points, b"X")
-        n = view.points.n_rows
-        d = view.points.n_cols
-        fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
-        s.eta = <double *>borrow(&buffers[2], eta, b"d", s.n_passes, False)
+        data.borrow()
+        n = data.view.points.n_rows
+        d = data.view.points.n_cols
+        s.eta = <double *>borrow(&steps, eta, b"d", s.n_passes, False)
         for k in range(n_states):
             state = states[k]
             n_lent = k + 1
-            state.lend(&c_states[k], n_classes if is_direct else 1, d, n, s.n_passes, is_logged)
+            state.lend(
+                &c_states[k], data.c.n_classes if s.is_direct else 1, d, n, s.n_passes, is_logged)
         with nogil:
-            status = kc_perceptron_run(ctx, &run, &s, &data, c_states, n_states, &err)
-        if listener is not None and listener.error is not None:
-            raise listener.error
+            status = kc_perceptron_run(ctx, &c_run, &s, &data.c, c_states, n_states, &err)
+        run.has_ended(status)
         check(status, &err)
     finally:
         for k in range(n_lent):
             state = states[k]
             state.take_back(&c_states[k])
         PyMem_Free(c_states)
-        for k in range(3):
-            PyBuffer_Release(&buffers[k])
-        close_view(&view)
+        PyBuffer_Release(&steps)
+        data.give_back()
 
 
-cdef int fill_perceptron_data(
-    kc_perceptron_data *data, View *view, codes, int32_t n_classes, weights, Py_buffer *buffers,
-) except -1:
-    fill_perceptron_labels(data, view.points.n_rows, codes, n_classes, weights, buffers)
-    data.x = &view.points
-    return 0
+@cython.final
+cdef class PerceptronData:
+    """What a perceptron learns from: ``kc_perceptron_data``, borrowed while a call runs.
 
+    Parameters
+    ----------
+    samples : kcore._rules.Samples
+        Points, or a function of two arrays of indices that returns their kernel values; codes,
+        number of classes and weights.
+    """
 
-cdef int fill_perceptron_labels(
-    kc_perceptron_data *data, int64_t n, codes, int32_t n_classes, weights, Py_buffer *buffers,
-) except -1:
-    memset(data, 0, sizeof(kc_perceptron_data))
-    data.struct_size = sizeof(kc_perceptron_data)
-    data.n_classes = n_classes
-    data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", n, False)
-    if weights is not None:
-        data.weights = <double *>borrow(&buffers[1], weights, b"d", n, False)
-    return 0
+    cdef kc_perceptron_data c
+    cdef object samples, codes, weights
+    cdef UserFunction function
+    cdef View view
+    cdef Py_buffer buffers[2]
+
+    def __cinit__(self, samples):
+        self.samples, self.codes, self.c.n_classes, self.weights = samples
+        self.c.struct_size = sizeof(self.c)
+
+    def __reduce__(self):
+        raise TypeError("the data of a call are not pickled")
+
+    cdef int borrow(self) except -1:
+        """Point at the memory of the arrays; give_back is always due."""
+        cdef int64_t n
+        if callable(self.samples):
+            self.function = UserFunction(self.samples)
+            self.c.kernel_fn = call_user_kernel
+            self.c.kernel_data = <void *>self.function
+            self.c.n_samples = n = len(self.codes)
+        else:
+            open_view(&self.view, self.samples, b"X")
+            self.c.x = &self.view.points
+            n = self.view.points.n_rows
+        self.c.classes = <int32_t *>borrow(&self.buffers[0], self.codes, b"i", n, False)
+        if self.weights is not None:
+            self.c.weights = <double *>borrow(&self.buffers[1], self.weights, b"d", n, False)
+        return 0
+
+    cdef void give_back(self) noexcept:
+        PyBuffer_Release(&self.buffers[0])
+        PyBuffer_Release(&self.buffers[1])
+        close_view(&self.view)
 
 
 def linear_decision(points, weights, intercepts, int32_t n_threads):
@@ -260,31 +296,26 @@ def linear_decision(points, weights, intercepts, int32_t n_threads):
     return out
 
 
-def perceptron_measure(
-    points, codes, int32_t n_classes, weights, int32_t positive, vector, double intercept,
-):
+def perceptron_measure(samples, int32_t positive, vector, double intercept):
     """Return (max |x|^2, min z (a.x + b), number of mistakes) of one weight vector."""
     cdef kc_context *ctx = the_context.ptr
     cdef kc_run run = run_with(0)
-    cdef kc_perceptron_data data
+    cdef PerceptronData data = PerceptronData(samples)
     cdef kc_perceptron_margin margin
     cdef kc_error err
     cdef kc_status status
-    cdef View view
-    cdef Py_buffer buffers[3]
+    cdef Py_buffer buffer
     cdef const double *a
 
-    memset(buffers, 0, sizeof(buffers))
+    memset(&buffer, 0, sizeof(buffer))
     try:
-        open_view(&view, points, b"X")
-        fill_perceptron_data(&data, &view, codes, n_classes, weights, buffers)
-        a = <double *>borrow(&buffers[2], vector, b"d", view.points.n_cols, False)
+        data.borrow()
+        a = <double *>borrow(&buffer, vector, b"d", data.view.points.n_cols, False)
         with nogil:
             status = kc_perceptron_measure(
-                ctx, &run, &data, positive, a, intercept, &margin, &err)
+                ctx, &run, &data.c, positive, a, intercept, &margin, &err)
         check(status, &err)
     finally:
-        for k in range(3):
-            PyBuffer_Release(&buffers[k])
-        close_view(&view)
+        PyBuffer_Release(&buffer)
+        data.give_back()
     return margin.max_sq_norm, margin.least, margin.n_mistakes

@@ -4,33 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcore import _core
-
-
-class Progress(NamedTuple):
-    """What a callback is told while a fit runs.
-
-    Attributes
-    ----------
-    phase : str
-        What is being done, such as ``'solve'``.
-    seconds : float
-        Since the call began.
-    n_iter : int
-        Pair steps so far.
-    objective : float
-        Of the dual problem that is being solved, NaN where it is not known.
-    violation : float
-        The largest violation of the optimality conditions, NaN where it is not known.
-    """
-
-    phase: str
-    seconds: float
-    n_iter: int
-    objective: float
-    violation: float
 
 
 @dataclass(frozen=True, repr=False)

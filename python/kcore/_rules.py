@@ -6,16 +6,16 @@ import math
 import operator
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import Estimator
+from kcore._base import Classifier, Estimator
+from kcore._progress import print_line
 from kcore._targets import as_labels, as_weights, class_weights
 from kcore._validate import as_float, refuse_masked
-from kcore._verbose import say
 
 RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
 SCHEDULES: dict[str, Callable[[int], float]] = {
@@ -24,7 +24,31 @@ SCHEDULES: dict[str, Callable[[int], float]] = {
 }
 
 
-class RuleEstimator(Estimator):
+_P = TypeVar("_P")
+
+
+class Samples(NamedTuple, Generic[_P]):
+    """What a perceptron learns from.
+
+    Attributes
+    ----------
+    points : Points or callable
+        Samples; or a function of two arrays of indices that returns their kernel values.
+    codes : ndarray of int32
+        The class of each sample.
+    n_classes : int
+        Number of classes.
+    weights : ndarray of float64 or None
+        Factors of eta.
+    """
+
+    points: _P
+    codes: NDArray[np.int32]
+    n_classes: int
+    weights: NDArray[np.float64] | None
+
+
+class RuleEstimator(Classifier, Estimator):
     """Base of learners by a perceptron rule."""
 
     rule: str
@@ -102,7 +126,7 @@ class RuleEstimator(Estimator):
             weights = class_weights(self.class_weight, classes, codes, weights)
         return weights
 
-    def _say_how_it_ended(
+    def _print_outcome(
         self, is_converged: bool, n_updates: int, mistakes: NDArray[np.int64]
     ) -> None:
         """Print a line on the last fit, where that is wanted."""
@@ -110,7 +134,7 @@ class RuleEstimator(Estimator):
             how = "converged" if is_converged else "ended"
             last = mistakes[-1] if len(mistakes) else 0
             text = f"{how} after {self.n_iter_} passes, the last with {last} mistakes, "
-            say(type(self).__name__, text + f"and {n_updates} corrections in all")
+            print_line(type(self).__name__, text + f"and {n_updates} corrections in all")
 
     # ---- Results
 

@@ -344,31 +344,31 @@ cdef class FitInfo:
 
 
 @cython.final
-cdef class Asker:
-    """A Python function that is asked for kernel values, and the exception it raised, if any."""
+cdef class UserFunction:
+    """A Python function that computes kernel values, and the exception it raised, if any."""
 
-    cdef object function
+    cdef object callback
     cdef object error
 
-    def __cinit__(self, function):
-        self.function = function
+    def __cinit__(self, callback):
+        self.callback = callback
 
 
-cdef int ask_kernel(
+cdef int call_user_kernel(
     void *data, const int64_t *rows, int64_t n_rows, const int64_t *cols, int64_t n_cols,
     double *out,
 ) noexcept with gil:
     """Copy what the function returns for these samples; an exception of it ends the call."""
-    cdef Asker asker = <Asker>data
+    cdef UserFunction function = <UserFunction>data
     cdef Py_buffer buffer
     memset(&buffer, 0, sizeof(Py_buffer))
     try:
-        values = asker.function(copy_indices(rows, n_rows), copy_indices(cols, n_cols))
+        values = function.callback(copy_indices(rows, n_rows), copy_indices(cols, n_cols))
         memcpy(
             out, borrow(&buffer, values, b"d", n_rows * n_cols, False),
             <size_t>(n_rows * n_cols) * sizeof(double))
     except BaseException as error:
-        asker.error = error
+        function.error = error
         return 1
     finally:
         PyBuffer_Release(&buffer)
@@ -382,85 +382,151 @@ cdef object copy_indices(const int64_t *indices, int64_t n):
     return out
 
 
-def fit_svm(
-    CompiledKernel kernel, points, ask, int64_t n_samples,
-    int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking,
-    C, nu, epsilon, double tol, int64_t cache_bytes, int64_t max_iter,
-    codes, int32_t n_classes, targets, weights, class_weights, start, int64_t n_coef_rows,
-    Watch watch not None,
-):
-    """Fit a model; C, nu and epsilon are the core's own where None.  Return it and a FitInfo.
+@cython.final
+cdef class SVMSettings:
+    """What a fit solves, and how exactly: ``kc_svm_settings``.
 
-    `ask` is None, or in place of `kernel` and `points` a function of two arrays of indices that
-    returns the kernel values of these samples, float64 in one piece.
+    Parameters
+    ----------
+    svm_type, multiclass, precision, shrinking, tol, cache_bytes, max_iter
+        As there.
+    C, nu, epsilon : float or None
+        As there; None is the core's default.
     """
-    cdef kc_context *ctx = the_context.ptr
-    cdef kc_run run
-    cdef kc_svm_settings s
-    cdef kc_svm_data data
-    cdef kc_error err
-    cdef kc_status status
+
+    cdef kc_svm_settings c
+
+    def __cinit__(
+        self, *, int32_t svm_type, int32_t multiclass, int32_t precision, bint shrinking,
+        double tol, int64_t cache_bytes, int64_t max_iter, C, nu, epsilon,
+    ):
+        kc_svm_settings_init(&self.c, sizeof(self.c))
+        self.c.type = svm_type
+        self.c.multiclass = multiclass
+        self.c.precision = precision
+        self.c.shrinking = shrinking
+        self.c.tol = tol
+        self.c.cache_bytes = cache_bytes
+        self.c.max_iter = max_iter
+        if C is not None:
+            self.c.C = C
+        if nu is not None:
+            self.c.nu = nu
+        if epsilon is not None:
+            self.c.epsilon = epsilon
+
+    def __reduce__(self):
+        raise TypeError("settings are made for one fit, and not pickled")
+
+    cpdef int64_t coef_rows(self, int32_t n_classes):
+        """Return how many rows of coefficients the model will have."""
+        if n_classes <= 2:
+            return 1
+        return n_classes if self.c.multiclass == KC_ONE_VS_REST else n_classes - 1
+
+
+@cython.final
+cdef class SVMData:
+    """What a fit learns from, and where it starts: ``kc_svm_data``, borrowed when it is used.
+
+    Parameters
+    ----------
+    samples : Points or callable
+        Samples; or a function of two arrays of indices that returns the kernel values of these
+        samples, float64 in one piece.
+    n_samples : int
+        Their number.
+    n_classes : int
+        0 where there are no classes.
+    codes : ndarray of int32 or None
+        The class of each sample.
+    targets, weights : ndarray of float64 or None
+        An entry for each sample.
+    class_weights : ndarray of float64 or None
+        An entry for each class.
+    start : ndarray of float64, shape (n_coef_rows, n_samples), or None
+        Coefficients.
+    """
+
+    cdef kc_svm_data c
+    cdef object samples, codes, targets, weights, class_weights, start
+    cdef UserFunction function
     cdef View view
     cdef Py_buffer buffers[5]
+
+    def __cinit__(
+        self, *, samples, int64_t n_samples, int32_t n_classes, codes, targets, weights,
+        class_weights, start,
+    ):
+        self.samples = samples
+        self.codes = codes
+        self.targets = targets
+        self.weights = weights
+        self.class_weights = class_weights
+        self.start = start
+        self.c.struct_size = sizeof(self.c)
+        self.c.n_samples = n_samples
+        self.c.n_classes = n_classes
+
+    def __reduce__(self):
+        raise TypeError("the data of a fit are not pickled")
+
+    cdef int borrow(self, int64_t n_coef_rows) except -1:
+        """Point at the memory of the arrays; give_back is always due."""
+        cdef int64_t n = self.c.n_samples
+        b = self.buffers
+        if callable(self.samples):
+            self.function = UserFunction(self.samples)
+            self.c.kernel_fn = call_user_kernel
+            self.c.kernel_data = <void *>self.function
+        else:
+            open_view(&self.view, self.samples, b"X")
+            self.c.x = &self.view.points
+            n = self.view.points.n_rows
+        if self.codes is not None:
+            self.c.classes = <int32_t *>borrow(&b[0], self.codes, b"i", n, False)
+        if self.targets is not None:
+            self.c.targets = <double *>borrow(&b[1], self.targets, b"d", n, False)
+        if self.weights is not None:
+            self.c.weights = <double *>borrow(&b[2], self.weights, b"d", n, False)
+        if self.class_weights is not None:
+            self.c.class_weights = <double *>borrow(
+                &b[3], self.class_weights, b"d", self.c.n_classes, False)
+        if self.start is not None:
+            self.c.start = <double *>borrow(&b[4], self.start, b"d", n_coef_rows * n, False)
+        return 0
+
+    cdef void give_back(self) noexcept:
+        cdef int k
+        for k in range(5):
+            PyBuffer_Release(&self.buffers[k])
+        close_view(&self.view)
+
+
+def fit_svm(
+    CompiledKernel kernel, SVMSettings settings not None, SVMData data not None, Run run not None,
+):
+    """Fit a model; return it and a FitInfo.  Where `data` has a function, `kernel` is None."""
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run c_run
+    cdef kc_error err
+    cdef kc_status status
     cdef Model model = Model()
-    cdef FitInfo info
-    cdef Asker asker = None
+    cdef FitInfo info = FitInfo(kc_svm_problem_count(&settings.c, data.c.n_classes))
     cdef kc_kernel *c_kernel = NULL if kernel is None else kernel.ptr
 
-    kc_svm_settings_init(&s, sizeof(s))
-    s.type = svm_type
-    s.multiclass = multiclass
-    s.precision = precision
-    s.shrinking = shrinking
-    s.tol = tol
-    s.cache_bytes = cache_bytes
-    s.max_iter = max_iter
-    if C is not None:
-        s.C = C
-    if nu is not None:
-        s.nu = nu
-    if epsilon is not None:
-        s.epsilon = epsilon
-    info = FitInfo(kc_svm_problem_count(&s, n_classes))
-
-    memset(buffers, 0, sizeof(buffers))
-    memset(&data, 0, sizeof(data))
-    data.struct_size = sizeof(data)
-    data.n_classes = n_classes
-    data.n_samples = n_samples
-    memset(&view, 0, sizeof(View))
     try:
-        if ask is not None:
-            asker = Asker(ask)
-            data.kernel_fn = ask_kernel
-            data.kernel_data = <void *>asker
-        else:
-            open_view(&view, points, b"X")
-            data.x = &view.points
-            n_samples = view.points.n_rows
-        if codes is not None:
-            data.classes = <int32_t *>borrow(&buffers[0], codes, b"i", n_samples, False)
-        if targets is not None:
-            data.targets = <double *>borrow(&buffers[1], targets, b"d", n_samples, False)
-        if weights is not None:
-            data.weights = <double *>borrow(&buffers[2], weights, b"d", n_samples, False)
-        if class_weights is not None:
-            data.class_weights = <double *>borrow(
-                &buffers[4], class_weights, b"d", n_classes, False)
-        if start is not None:
-            data.start = <double *>borrow(
-                &buffers[3], start, b"d", n_coef_rows * n_samples, False)
-        run = watch.begin()
+        data.borrow(settings.coef_rows(data.c.n_classes))
+        c_run = run.begin()
         with nogil:
             status = kc_svm_fit(
-                ctx, &run, &s, c_kernel, &data, &model.ptr, info.rows, info.rows + 1, &err)
-        watch.has_ended(status)
-        if asker is not None and asker.error is not None:
-            raise asker.error
+                ctx, &c_run, &settings.c, c_kernel, &data.c, &model.ptr, info.rows,
+                info.rows + 1, &err)
+        run.has_ended(status)
+        if data.function is not None and data.function.error is not None:
+            raise data.function.error
         check(status, &err)
         own_model(model)
     finally:
-        for k in range(5):
-            PyBuffer_Release(&buffers[k])
-        close_view(&view)
+        data.give_back()
     return model, info

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
 from kcore._base import (
-    ClassifierMixin,
+    Classifier,
     OutlierMixin,
-    RegressorMixin,
+    Regressor,
     feature_names,
     fitted,
 )
-from kcore._kernelized import AskedKernel, KernelEstimator, array_type
-from kcore._machine import Machine, as_start, same_classes, spread
-from kcore._report import FitReport, Progress
+from kcore._fitted_svm import FittedSVM, as_start, same_classes, spread
+from kcore._kernelized import KernelEstimator, UserKernel, array_type
+from kcore._progress import ProgressCallback, print_line
+from kcore._report import FitReport
+from kcore._svm_docs import documented
 from kcore._targets import as_labels, as_targets, as_weights, weights_by_class
 from kcore._validate import CSR, Points, take_rows
-from kcore._verbose import say
+from kcore._warn import warn
 
 _PRECISIONS = {
     "auto": _core.PRECISION_AUTO,
@@ -34,14 +34,6 @@ _MULTI_CLASS = {"ovo": _core.ONE_VS_ONE, "ovr": _core.ONE_VS_REST}
 _SHAPES = {"ovr": True, "ovo": False}
 
 
-class Box(NamedTuple):
-    """What bounds the coefficients, as far as the machine has it."""
-
-    C: float | None = None
-    nu: float | None = None
-    epsilon: float | None = None
-
-
 # ---- All five
 
 
@@ -49,7 +41,8 @@ class SVM(KernelEstimator):
     """What the five machines share: kernels, the call of the core, and attributes."""
 
     _type: ClassVar[int]
-    _fitted: Machine
+    _penalties: ClassVar[tuple[str, ...]]  # which of C, nu and epsilon it has
+    _fitted: FittedSVM
 
     shrinking: bool
     tol: float
@@ -57,7 +50,7 @@ class SVM(KernelEstimator):
     precision: str
     warm_start: bool
     n_jobs: int | None
-    callback: Callable[[Progress], Any] | None
+    callback: ProgressCallback | None
 
     # ---- Fit
 
@@ -70,60 +63,63 @@ class SVM(KernelEstimator):
         classes: NDArray[Any] | None = None,
         targets: NDArray[np.float64] | None = None,
         weights: NDArray[np.float64] | None = None,
-        by_class: NDArray[np.float64] | None = None,
-        init: Any = None,
-        box: Box,
+        class_weights: NDArray[np.float64] | None = None,
+        init: Any,
     ) -> Self:
         """Call the core and keep what it gives; the last step of every fit."""
         names = feature_names(X)
         n_samples = points.shape[0]
         n_classes = 0 if classes is None else len(classes)
-        multiclass = _core.ONE_VS_ONE if classes is None else self._multiclass()
-        n_rows = _coef_rows(n_classes, multiclass)
-        tol = self._real("tol")
-        callback = self._told()
-        watch = _core.Watch(
-            self._n_threads(),
-            self._limit(),
-            None if callback is None else lambda *values: callback(Progress(*values)),
+        settings = self._settings(n_classes)
+        run = _core.Run(self._n_threads(), self._limit(), self._progress_callback())
+        nodes, compiled, samples = self._kernel_of(points, weights, run)
+        data = _core.SVMData(
+            samples=samples,
+            n_samples=n_samples,
+            n_classes=n_classes,
+            codes=codes,
+            targets=targets,
+            weights=weights,
+            class_weights=class_weights,
+            start=self._start(init, n_samples, settings.coef_rows(n_classes), classes),
         )
-        nodes, compiled, data = self._kernel_of(points, weights, watch)
-        ask = data if isinstance(data, AskedKernel) else None
-        model, info = _core.fit_svm(
-            compiled,
-            None if isinstance(data, AskedKernel) else data,
-            ask,
-            n_samples,
-            self._type,
-            multiclass,
-            self._choice("precision", _PRECISIONS),
-            self._flag("shrinking"),
-            box.C,
-            box.nu,
-            box.epsilon,
-            tol,
-            self._cache_bytes(),
-            self._most_steps(),
-            codes,
-            n_classes,
-            targets,
-            weights,
-            by_class,
-            self._start(init, n_samples, n_rows, classes),
-            n_rows,
-            watch,
+        model, info = _core.fit_svm(compiled, settings, data, run)
+        state = FittedSVM(
+            points.shape,
+            names,
+            model,
+            nodes,
+            classes,
+            (info, self._real("tol")),
+            take_rows(points, model.support()) if isinstance(samples, UserKernel) else None,
         )
-        vectors = None if ask is None else take_rows(points, model.support())
-        machine = Machine(points.shape, names, model, nodes, classes, (info, tol), vectors)
-        machine.function = None if ask is None else ask.function
+        if isinstance(samples, UserKernel):
+            state.function = samples.function
         if isinstance(points, CSR):
-            machine.sparse_type = array_type(X)
+            state.sparse_type = array_type(X)
         if info.stop != _core.STOP_CONVERGED:
-            self._warn(machine.report())
-        self._fitted = machine
+            self._warn(state.report())
+        self._fitted = state
         if self._is_verbose():
-            say(type(self).__name__, machine.report().summary())
+            print_line(type(self).__name__, state.report().summary())
         return self
+
+    def _settings(self, n_classes: int) -> _core.SVMSettings:
+        return _core.SVMSettings(
+            svm_type=self._type,
+            multiclass=self._multiclass() if n_classes else _core.ONE_VS_ONE,
+            precision=self._choice("precision", _PRECISIONS),
+            shrinking=self._flag("shrinking"),
+            tol=self._real("tol"),
+            cache_bytes=self._cache_bytes(),
+            max_iter=self._most_steps(),
+            C=self._penalty("C"),
+            nu=self._penalty("nu"),
+            epsilon=self._penalty("epsilon"),
+        )
+
+    def _penalty(self, name: str) -> float | None:
+        return self._real(name) if name in self._penalties else None
 
     def _multiclass(self) -> int:
         raise NotImplementedError
@@ -142,12 +138,11 @@ class SVM(KernelEstimator):
             if report.is_certified
             else "no time was left to compute how far it is from the solution"
         )
-        warnings.warn(
+        warn(
             f"{type(self).__name__} stopped before its tolerance was reached ({report.stop}): "
             f"{distance}. The model can be used, but is not optimal. "
             f"{advice.get(report.stop, '')}",
             exceptions.ConvergenceWarning,
-            stacklevel=5,  # the caller of fit
         )
 
     # ---- Parameters of the core
@@ -169,44 +164,42 @@ class SVM(KernelEstimator):
         if init is None:
             if not self._flag("warm_start") or "_fitted" not in self.__dict__:
                 return None
-            machine = self._fitted
-            if machine.shape[0] != n_samples or not same_classes(machine.classes, classes):
+            state = self._fitted
+            if state.shape[0] != n_samples or not same_classes(state.classes, classes):
                 return None
         elif isinstance(init, SVM):
-            machine = init._state("init")
-            if type(init)._type != self._type or not same_classes(machine.classes, classes):
+            state = init._state("init")
+            if type(init)._type != self._type or not same_classes(state.classes, classes):
                 raise ValueError(f"init must be a {type(self).__name__} fitted to the same classes")
         else:
             return as_start(init, n_samples, n_rows)
-        return spread(machine, n_samples, n_rows)
+        return spread(state, n_samples, n_rows)
 
     # ---- Prediction, of one sample within a microsecond: a call of _state would be felt
 
     def _decide(self, X: Any, by_class: bool, method: str) -> NDArray[np.float64]:
         try:
-            machine = self._fitted
+            state = self._fitted
         except AttributeError:
-            machine = self._state(method)
+            state = self._state(method)
         n_jobs = 0 if self.n_jobs is None else self._n_threads()
-        if machine.is_plain:
-            values = machine.model.decide_plain(X, by_class, n_jobs)
+        if state.is_plain:
+            values = state.model.decide_plain(X, by_class, n_jobs)
             if values is not None:
                 return values
-        return self._evaluate(X, machine, machine.model.decide, by_class, n_jobs)
+        return self._evaluate(X, state, state.model.decide, by_class, n_jobs)
 
     def _classify(self, X: Any, break_ties: bool) -> NDArray[Any]:
         try:
-            machine = self._fitted
+            state = self._fitted
         except AttributeError:
-            machine = self._state("predict")
+            state = self._state("predict")
         n_jobs = 0 if self.n_jobs is None else self._n_threads()
-        if machine.is_plain:
-            found = machine.model.classify_plain(X, machine.classes, break_ties, n_jobs)
+        if state.is_plain:
+            found = state.model.classify_plain(X, state.classes, break_ties, n_jobs)
             if found is not None:
                 return found
-        return self._evaluate(
-            X, machine, machine.model.classify, machine.classes, break_ties, n_jobs
-        )
+        return self._evaluate(X, state, state.model.classify, state.classes, break_ties, n_jobs)
 
     # ---- Attributes
 
@@ -223,7 +216,7 @@ class SVM(KernelEstimator):
     @fitted
     def dual_coef_(self) -> Any:
         """Coefficients of the support vectors, with the sign of their class; sparse as X was."""
-        return self._fitted.as_samples_were(self._fitted.model.coef())
+        return self._fitted.in_input_type(self._fitted.model.coef())
 
     @fitted
     def intercept_(self) -> NDArray[np.float64]:
@@ -233,10 +226,10 @@ class SVM(KernelEstimator):
     @fitted
     def coef_(self) -> Any:
         """Weights of the features, for the linear kernel; sparse as X was."""
-        machine = self._fitted
-        if not machine.model.describe()["is_linear"]:
+        state = self._fitted
+        if not state.model.describe()["is_linear"]:
             raise AttributeError("coef_ is only available when using a linear kernel")
-        return machine.as_samples_were(machine.model.linear())
+        return state.in_input_type(state.model.linear())
 
     @fitted
     def fit_report_(self) -> FitReport:
@@ -262,16 +255,10 @@ class SVM(KernelEstimator):
         return self.fit_report_.n_iter
 
 
-def _coef_rows(n_classes: int, multiclass: int) -> int:
-    if n_classes <= 2:
-        return 1
-    return n_classes if multiclass == _core.ONE_VS_REST else n_classes - 1
-
-
 # ---- Classifiers
 
 
-class Classifier(ClassifierMixin, SVM):
+class SVMClassifier(Classifier, SVM):
     """What SVC and NuSVC share."""
 
     class_weight: dict[Any, float] | str | None
@@ -283,7 +270,28 @@ class Classifier(ClassifierMixin, SVM):
     def _multiclass(self) -> int:
         return self._choice("multi_class", _MULTI_CLASS)
 
-    def _fit_classes(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:
+    @documented
+    def fit(
+        self,
+        X: ArrayLike | Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        init: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        <X>
+        y : array_like of shape (n_samples,)
+            Labels: integers, strings or whole floats.
+        <weight_and_init>
+
+        Returns
+        -------
+        self
+        """
         if self.probability is not False:
             self._refuse_probability()
         points = self._samples(X)
@@ -298,18 +306,17 @@ class Classifier(ClassifierMixin, SVM):
                 "The number of classes has to be greater than one; got 1 class: "
                 f"{classes.tolist()[0]!r}"
             )
-        by_class = None
+        class_weights = None
         if self.class_weight is not None:
-            by_class = weights_by_class(self.class_weight, classes, codes, weights)
+            class_weights = weights_by_class(self.class_weight, classes, codes, weights)
         return self._solve(
             X,
             points,
             codes=codes,
             classes=classes,
             weights=weights,
-            by_class=by_class,
+            class_weights=class_weights,
             init=init,
-            box=box,
         )
 
     def _refuse_probability(self) -> None:
@@ -358,24 +365,6 @@ class Classifier(ClassifierMixin, SVM):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         return self._classify(X, break_ties)
 
-    def score(self, X: ArrayLike | Any, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Return the fraction of samples whose class is predicted rightly.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array_like of shape (n_samples,)
-            Their classes.
-        sample_weight : array_like of shape (n_samples,), optional
-            Their weights in the mean.
-        """
-        predicted = self.predict(X)
-        labels = np.asarray(y).reshape(-1)
-        if labels.shape != predicted.shape:
-            raise ValueError(f"X has {len(predicted)} rows, y has shape {np.shape(y)}")
-        return float(np.average(predicted == labels, weights=sample_weight))
-
     def _by_class(self) -> bool:
         shape = self.decision_function_shape
         return True if shape == "ovr" else self._choice("decision_function_shape", _SHAPES)
@@ -422,15 +411,36 @@ def _without_weightless(
 # ---- Regressors
 
 
-class Regressor(RegressorMixin, SVM):
+class SVMRegressor(Regressor, SVM):
     """What SVR and NuSVR share."""
 
-    def _fit_targets(self, X: Any, y: Any, sample_weight: Any, init: Any, box: Box) -> Self:
+    @documented
+    def fit(
+        self,
+        X: ArrayLike | Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        init: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        <X>
+        y : array_like of shape (n_samples,)
+            Targets.
+        <weight_and_init>
+
+        Returns
+        -------
+        self
+        """
         points = self._samples(X)
         n_samples = points.shape[0]
         targets = as_targets(y, n_samples)
         weights = None if sample_weight is None else as_weights(sample_weight, n_samples)
-        return self._solve(X, points, targets=targets, weights=weights, init=init, box=box)
+        return self._solve(X, points, targets=targets, weights=weights, init=init)
 
     def predict(self, X: ArrayLike | Any) -> NDArray[np.float64]:
         """Return the value of the function at each sample.
@@ -447,39 +457,38 @@ class Regressor(RegressorMixin, SVM):
         """
         return self._decide(X, False, "predict")
 
-    def score(self, X: ArrayLike | Any, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R^2: 1 is best, 0 what the mean gives.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array_like of shape (n_samples,)
-            Their targets.
-        sample_weight : array_like of shape (n_samples,), optional
-            Their weights in the sums.
-        """
-        predicted = self.predict(X)
-        targets = as_targets(y, len(predicted))
-        weights = None if sample_weight is None else as_weights(sample_weight, len(predicted))
-        residual = np.average((targets - predicted) ** 2, weights=weights)
-        mean = np.average(targets, weights=weights)
-        spread = np.average((targets - mean) ** 2, weights=weights)
-        if spread == 0:
-            return 1.0 if residual == 0 else 0.0
-        return float(1.0 - residual / spread)
-
 
 # ---- Detectors
 
 
-class Detector(OutlierMixin, SVM):
+class SVMDetector(OutlierMixin, SVM):
     """What OneClassSVM adds to the machines: a boundary around samples without labels."""
 
-    def _fit_samples(self, X: Any, sample_weight: Any, init: Any, box: Box) -> Self:
+    @documented
+    def fit(
+        self,
+        X: ArrayLike | Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        init: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        <X>
+        y : object, default=None
+            Ignored; there for scikit-learn's conventions.
+        <weight_and_init>
+
+        Returns
+        -------
+        self
+        """
         points = self._samples(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points.shape[0])
-        return self._solve(X, points, weights=weights, init=init, box=box)
+        return self._solve(X, points, weights=weights, init=init)
 
     def decision_function(self, X: ArrayLike | Any) -> NDArray[np.float64]:
         """Return how far inside the boundary samples are; negative values are outside.

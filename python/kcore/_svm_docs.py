@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import TypeVar
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 _DOCS = {
     "kernel": """
@@ -116,6 +117,19 @@ _DOCS = {
         n_iter_ : int
             Steps of the solver.
         """,
+    "X": """
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel='precomputed'`` the square matrix of kernel values.
+        """,
+    "weight_and_init": """
+        sample_weight : array_like of shape (n_samples,), default=None
+            Factors of the bounds of the coefficients, and so of C where there is one; not
+            negative. Weight 2 equals a repetition, weight 0 leaves the sample out.
+        init : estimator or array_like of shape (n_coef_rows, n_samples), default=None
+            Where to start: a fitted model of the same class whose support vectors are among the
+            first samples, or coefficients as in `dual_coef_`, a column for each sample. They are
+            made feasible; the solution is the same, reached in fewer steps where they are good.
+        """,
     "fit_attributes": """
         fit_report_ : FitReport
             Certificate and cost of the fit.
@@ -130,12 +144,13 @@ _DOCS = {
         """,
 }
 
-_C = TypeVar("_C", bound=type)
+_Documented = TypeVar("_Documented", bound=type | Callable[..., Any])
 
 
-def documented(cls: _C) -> _C:
+def documented(what: _Documented) -> _Documented:
     """Put the shared paragraphs of a docstring where their names stand, as ``<kernel>``."""
+    doc = inspect.cleandoc(what.__doc__ or "")
     for name, text in _DOCS.items():
-        paragraph = textwrap.indent(textwrap.dedent(text).strip(), "    ")
-        cls.__doc__ = (cls.__doc__ or "").replace(f"    <{name}>", paragraph)
-    return cls
+        doc = doc.replace(f"<{name}>", inspect.cleandoc(text))
+    what.__doc__ = doc
+    return what

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any, NoReturn
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from kcore import _core, exceptions
 from kcore._validate import is_sparse
+from kcore._warn import warn
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -134,11 +134,10 @@ def _column(y: Any) -> NDArray[Any]:
         raise TypeError("y is sparse; make it a dense 1-D array, as by y.toarray().ravel()")
     array = _as_array(y, "y")
     if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of "
             "y to (n_samples, ), for example using ravel().",
             exceptions.DataConversionWarning,
-            stacklevel=5,
         )
         array = array.ravel()
     if array.ndim != 1:

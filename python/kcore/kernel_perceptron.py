@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._base import ClassifierMixin, fitted
-from kcore._kernelized import AskedKernel, KernelLike, as_user_sees
-from kcore._online import SETTLED, Active, CacheReport, Lesson, OnlineEstimator
-from kcore._report import Progress
-from kcore._rules import check_same_labels, codes_among, first_labels, labels_to_fit
+from kcore._base import fitted
+from kcore._kernelized import KernelLike, UserKernel, as_scipy
+from kcore._online import CHECKED_PARAMS, CacheReport, FittedOnline, OnlineEstimator, OnlineSamples
+from kcore._progress import ProgressCallback
+from kcore._rules import Samples, check_same_labels, codes_among, first_labels, labels_to_fit
 from kcore._validate import Points, take_rows
 
 __all__ = ["CacheReport", "KernelPerceptron"]
 
 
-class KernelPerceptron(ClassifierMixin, OnlineEstimator):
+class KernelPerceptron(OnlineEstimator):
     r"""Perceptron in the feature space of a kernel, online or on whole data sets.
 
     In augmented coordinates of feature space, :math:`y = z\,(1, \phi(x))`, a mistake is a sample
@@ -209,7 +209,7 @@ default='rbf'
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], object] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -260,20 +260,21 @@ default='rbf'
         max_iter = self._most_passes()
         first = 0
         if self._flag("warm_start") and self.__sklearn_is_fitted__():
-            state, data, first = self._go_on(points, classes)
+            state, data, first = self._resume(points, classes)
         else:
             state, data = self._begin(X, points, classes, weights)
         is_fresh = state.n_passes == 0
-        report = self._make_passes(state, Lesson(data, codes, weights, first), max_iter)
+        samples = cast("OnlineSamples", Samples(data, codes, len(classes), weights))
+        report = self._make_passes(state, samples, first, max_iter)
         state.note(report)
         is_plain = is_fresh and sample_weight is None and self.class_weight is None
         state.bound = self._bound(state, report) if is_plain else None
-        if isinstance(data, AskedKernel):
+        if isinstance(data, UserKernel):
             state.function = data.function
             state.vectors = take_rows(points, state.learner.ids().astype(np.int32))
         self._warn(state, max_iter)
         self._fitted = state
-        self._say_how_it_ended(self.converged_, self.n_updates_, self.mistakes_)
+        self._print_outcome(self.converged_, self.n_updates_, self.mistakes_)
         return self
 
     def partial_fit(
@@ -300,19 +301,19 @@ default='rbf'
         -------
         self
         """
-        asked = self.__dict__
-        state = asked.get("_fitted")
+        params = self.__dict__
+        state = params.get("_fitted")
         if (
             state is not None
             and sample_weight is None
-            and state.learn_one(asked, SETTLED, X, y, classes)
+            and state.learn_one(params, CHECKED_PARAMS, X, y, classes)
         ):
             return self
         self._refuse_balanced()
         if state is None:
             points, labels = self._samples(X), first_labels(classes)
         else:
-            self._check_traits(state)
+            self._check_fixed_params(state)
             points, labels = self._points_to_predict(X, state), state.classes
             check_same_labels(classes, labels)
         codes = codes_among(labels, y, points.shape[0])
@@ -323,21 +324,21 @@ default='rbf'
             state, _ = self._begin(X, points, labels, weights)
         elif points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
             state = copy.deepcopy(state)
-        self._learn(state, Lesson(points, codes, weights, -1))
+        self._learn(state, Samples(points, codes, len(labels), weights))
         if state.stop is not None:
             self._warn(state, 1)
-        state.seen, state.settled = classes, self._values_of(SETTLED)
+        state.checked_classes, state.checked_params = classes, self._values_of(CHECKED_PARAMS)
         self._fitted = state
         return self
 
-    def _learn(self, state: Active, lesson: Lesson) -> None:
+    def _learn(self, state: FittedOnline, samples: Samples[Points]) -> None:
         if state.learner.nodes is None:
             raise ValueError(
                 "partial_fit needs a kernel that the core computes: kernel values that are given, "
                 "or a function, are for fit only"
             )
         eta = self._schedule().steps(state.n_passes, 1)
-        state.stop = self._run(state, lesson, eta, self._limit(), noted=state)["stop"]
+        state.stop = self._learn_passes(state, samples, -1, eta, self._new_run(), state)["stop"]
 
     # ---- Results
 
@@ -368,7 +369,7 @@ default='rbf'
         nodes = state.learner.nodes
         if nodes is None or [node[0] for node in nodes] != [_core.LINEAR]:
             raise AttributeError("coef_ is only available when using a linear kernel")
-        vectors = as_user_sees(cast("Points", state.support_vectors()))
+        vectors = as_scipy(cast("Points", state.support_vectors()))
         return np.asarray(vectors.T.astype(np.float64) @ self.dual_coef_.T).T
 
     @property
@@ -417,7 +418,7 @@ default='rbf'
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        state: Active = self._state("decision_function")
+        state: FittedOnline = self._state("decision_function")
         reading = state.reading
         values = None
         if state.names is None and state.vectors is None:

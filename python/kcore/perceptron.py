@@ -16,8 +16,6 @@ max |y|^2 |â|^2 / gamma^2 corrections (`convergence_bound`).
 from __future__ import annotations
 
 import math
-import time
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -26,25 +24,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
 from kcore._base import (
-    ClassifierMixin,
     as_samples,
     check_finite,
     feature_names,
     fitted,
 )
-from kcore._linear import Line, Listener, Samples, Turn, bound_of, sum_ragged
-from kcore._report import Progress
+from kcore._linear import FittedLinear, PassLog, bound_of, sum_ragged
+from kcore._progress import ProgressCallback
 from kcore._rules import (
     RULES,
     RuleEstimator,
+    Samples,
     check_same_labels,
     codes_among,
     first_labels,
     labels_to_fit,
 )
 from kcore._targets import as_labels
-from kcore._validate import as_flag, as_real, as_reals, refuse_non_finite
+from kcore._validate import Points, as_flag, as_real, as_reals, refuse_non_finite
 from kcore._votes import vote
+from kcore._warn import warn
 from kcore.kernel_perceptron import KernelPerceptron
 
 __all__ = ["KernelPerceptron", "Perceptron", "convergence_bound"]
@@ -53,7 +52,7 @@ _MOST_PASSES = 256  # of one call of the core: what it tells of each must be hel
 _MOST_UPDATES = 1 << 20  # that may have to be held for votes
 
 
-class Perceptron(ClassifierMixin, RuleEstimator):
+class Perceptron(RuleEstimator):
     r"""Perceptron on weight vectors, by the rules of the lectures.
 
     With y = z (1, x) and a mistake being a sample with a.y <= margin,
@@ -181,7 +180,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], object] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.rule = rule
         self.eta = eta
@@ -231,15 +230,15 @@ class Perceptron(ClassifierMixin, RuleEstimator):
                 f"warm_start: the labels are {classes.tolist()}, those of the last fit were "
                 f"{start.classes.tolist()}"
             )
-        line = self._begin(points.shape, feature_names(X), classes, start)
+        state = self._begin(points.shape, feature_names(X), classes, start)
         weights = self._weights(classes, codes, sample_weight)
         samples = Samples(points, codes, len(classes), weights)
-        self._learn(line, samples, 0, self._most_passes())
+        self._learn(state, samples, 0, self._most_passes())
         if weights is None and start is None:
-            line.bound = self._bound(line, samples)
-        self._warn(line)
-        self._fitted = line
-        self._say_how_it_ended(self.converged_, self.n_updates_, self.mistakes_)
+            state.bound = self._bound(state, samples)
+        self._warn(state)
+        self._fitted = state
+        self._print_outcome(self.converged_, self.n_updates_, self.mistakes_)
         return self
 
     def partial_fit(
@@ -267,7 +266,7 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         self
         """
         self._refuse_balanced()
-        start: Line | None = self._fitted if self.__sklearn_is_fitted__() else None
+        start: FittedLinear | None = self._fitted if self.__sklearn_is_fitted__() else None
         if start is not None:
             points = self._points_to_predict(X, start)
             names, labels = start.names, start.classes
@@ -278,15 +277,15 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         weights = self._weights(labels, codes, sample_weight, may_be_zero=True)
         if weights is not None and not weights.any():
             return self
-        line = self._begin(points.shape, names, labels, start)
+        state = self._begin(points.shape, names, labels, start)
         n_done = 0
         if start is not None:
-            line.go_on(start)
-            n_done = line.n_passes
-        self._learn(line, Samples(points, codes, len(labels), weights), n_done, 1)
-        if line.is_out_of_time or line.is_finished:
-            self._warn(line)
-        self._fitted = line
+            state.resume(start)
+            n_done = state.n_passes
+        self._learn(state, Samples(points, codes, len(labels), weights), n_done, 1)
+        if state.is_out_of_time or state.is_finished:
+            self._warn(state)
+        self._fitted = state
         return self
 
     def _begin(
@@ -294,31 +293,31 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         shape: tuple[int, int],
         names: NDArray[np.object_] | None,
         classes: NDArray[Any],
-        start: Line | None,
-    ) -> Line:
+        start: FittedLinear | None,
+    ) -> FittedLinear:
         """Return weights at zero, or copies of those of `start`, which stay as they are."""
         is_direct, n_states = self._problems(len(classes))
         average, has_pocket = self._average(), self._flag("pocket")
         if average and has_pocket:
             raise ValueError(f"average={average!r} and pocket=True exclude each other")
-        traits = {
+        fixed_params = {
             "average": average,
             "pocket": has_pocket,
             "fit_intercept": self._flag("fit_intercept"),
             "multi_class": self.multi_class,
         }
         if start is not None:
-            for name, value in traits.items():
-                if value != start.traits[name]:
+            for name, value in fixed_params.items():
+                if value != start.fixed_params[name]:
                     raise ValueError(
-                        f"{name} is {value!r}, but was {start.traits[name]!r} when the weights to "
-                        "go on from were learnt"
+                        f"{name} is {value!r}, but was {start.fixed_params[name]!r} when the "
+                        "weights to go on from were learnt"
                     )
             states = start.copy_states()
             if self._flag("shuffle") and (states[0].random == 1).all():  # for the first time
-                for state, seed in zip(states, self._seeds(len(states)), strict=True):
-                    state.random[:] = seed
-            return Line(shape, names, classes, states, traits, start.votes)
+                for problem, seed in zip(states, self._seeds(len(states)), strict=True):
+                    problem.random[:] = seed
+            return FittedLinear(shape, names, classes, states, fixed_params, start.votes)
         n_outputs = len(classes) if is_direct else 1
         # Without shuffling the generator is not asked, but may not be all zeros: ones mark that.
         seeds = (
@@ -342,90 +341,72 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             )
             for k in range(n_states)
         ]
-        return Line(shape, names, classes, states, traits)
+        return FittedLinear(shape, names, classes, states, fixed_params)
 
-    def _learn(self, line: Line, samples: Samples, first: int, n_passes: int) -> None:
+    def _learn(
+        self, state: FittedLinear, samples: Samples[Points], first: int, n_passes: int
+    ) -> None:
         """Make passes, many in one call of the core, until the problems are solved."""
         most = _MOST_PASSES
-        if line.is_voted:
+        if state.is_voted:
             most = max(1, min(most, _MOST_UPDATES // samples.points.shape[0]))
-        limit, schedule = self._limit(), self._schedule()
-        end = time.perf_counter() + limit if limit else math.inf
-        # Problems run one after the other. With a limit, turns are short at first, so that all have
+        # Problems run one after the other. With a limit, calls are short at first, so that all have
         # had theirs when time is up.
-        at_once = 1 if limit and len(line.states) > 1 else most
-        told = self._told()
-        listener = None if told is None else Listener(told, first)
-        turns: list[list[Turn]] = [[] for _ in line.states]
-        active = list(range(len(line.states)))
+        limit, schedule = self._limit(), self._schedule()
+        at_once = 1 if limit and len(state.states) > 1 else most
+        settings = _core.PerceptronSettings(
+            rule=self._choice("rule", RULES),
+            is_direct=state.is_direct,
+            has_intercept=state.fixed_params["fit_intercept"],
+            is_shuffled=self._flag("shuffle"),
+            margin=self._real("margin"),
+            theta=self._real("theta"),
+        )
+        run = _core.Run(1, limit, self._progress_callback())
+        run.n_done = first
+        logs: list[list[PassLog]] = [[] for _ in state.states]
+        active = list(range(len(state.states)))
         done = 0
-        while active and done < n_passes and not (line.is_out_of_time or line.is_finished):
+        while active and done < n_passes and not (state.is_out_of_time or run.is_finished):
             eta = schedule.steps(first + done, min(at_once, n_passes - done))
-            left = max(end - time.perf_counter(), 1e-9) if limit else 0.0
-            self._run(line, samples, active, eta, left, listener)
+            problems = [state.states[k] for k in active]
+            _core.perceptron_run(samples, problems, settings, eta, state.is_voted, run)
             for k in active:
-                turns[k].append(Turn.of(line.states[k]))
-            if listener is not None:
-                listener.note(turns[active[-1]][-1])
-                line.is_finished = listener.is_finished
-            active = [k for k in active if not line.states[k].is_converged]
-            line.is_out_of_time = any(line.states[k].n_done < len(eta) for k in active)
+                logs[k].append(PassLog.of(state.states[k]))
+            last = logs[active[-1]][-1]
+            run.count(len(last.mistakes), last.criterion[-1] if len(last.criterion) else math.nan)
+            active = [k for k in active if not state.states[k].is_converged]
+            state.is_out_of_time = any(state.states[k].n_done < len(eta) for k in active)
             done += len(eta)
             at_once = min(most, 2 * at_once)
-        line.add(turns, samples.points)
-
-    def _run(
-        self,
-        line: Line,
-        samples: Samples,
-        active: list[int],
-        eta: NDArray[np.float64],
-        time_limit: float,
-        listener: Listener | None,
-    ) -> None:
-        _core.perceptron_run(
-            samples.points,
-            samples.codes,
-            samples.n_classes,
-            samples.weights,
-            [line.states[k] for k in active],
-            self._choice("rule", RULES),
-            line.is_direct,
-            line.traits["fit_intercept"],
-            self._flag("shuffle"),
-            self._real("margin"),
-            self._real("theta"),
-            eta,
-            line.is_voted,
-            time_limit,
-            listener,
-        )
+        state.is_finished = run.is_finished
+        state.add(logs, samples.points)
 
     # ---- The end
 
-    def _bound(self, line: Line, samples: Samples) -> float | None:
-        state = line.states[0]
-        has_theorem = len(line.classes) == 2 and not callable(self.eta)
-        if not has_theorem or isinstance(self.eta, str) or not state.is_converged:
+    def _bound(self, state: FittedLinear, samples: Samples[Points]) -> float | None:
+        problem = state.states[0]
+        has_theorem = len(state.classes) == 2 and not callable(self.eta)
+        if not has_theorem or isinstance(self.eta, str) or not problem.is_converged:
             return None
         return bound_of(
             samples,
-            state.weights[0],
-            float(state.intercepts[0]),
-            line.traits["fit_intercept"],
+            problem.weights[0],
+            float(problem.intercepts[0]),
+            state.fixed_params["fit_intercept"],
             self._real("margin"),
             self._real("eta"),
             self.rule == "batch",
         )
 
-    def _warn(self, line: Line) -> None:
-        last = sum(int(m.numbers[-1]) for m in line.mistakes if len(m))
-        is_converged = all(state.is_converged for state in line.states)
-        if line.is_finished and not is_converged:
-            text = f"was ended by its callback in pass {line.n_passes + 1}."
-        elif line.is_out_of_time:
-            text = f"reached time_limit={self.time_limit} in pass {line.n_passes + 1}"
-            if line.n_passes:
+    def _warn(self, state: FittedLinear) -> None:
+        last = sum(int(m.numbers[-1]) for m in state.mistakes if len(m))
+        is_converged = all(problem.is_converged for problem in state.states)
+        if state.is_finished and not is_converged:
+            text = f"was ended by its callback in pass {state.n_passes + 1}."
+        elif state.is_out_of_time:
+            text = f"reached time_limit={self.time_limit} in pass {state.n_passes + 1}"
+            if state.n_passes:
                 text += f"; the last whole one made {last} mistakes"
             text += ". Raise time_limit."
         elif not is_converged:
@@ -438,13 +419,13 @@ class Perceptron(ClassifierMixin, RuleEstimator):
             text += "; pocket=True keeps the best vector." if is_advised else "."
         elif last:  # the batch rule, by theta
             text = (
-                f"ended after {line.n_passes} passes with {last} mistakes left, since the step was "
-                f"shorter than theta={self.theta}: the classes may not be linearly separable, or "
-                "theta is too large."
+                f"ended after {state.n_passes} passes with {last} mistakes left, since the step "
+                f"was shorter than theta={self.theta}: the classes may not be linearly separable, "
+                "or theta is too large."
             )
         else:
             return
-        warnings.warn(f"Perceptron {text}", exceptions.ConvergenceWarning, stacklevel=3)
+        warn(f"Perceptron {text}", exceptions.ConvergenceWarning)
 
     # ---- Results
 
@@ -505,12 +486,16 @@ class Perceptron(ClassifierMixin, RuleEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        line: Line = self._state("decision_function")
-        points = self._points_to_predict(X, line)
-        if line.is_voted:
+        state: FittedLinear = self._state("decision_function")
+        points = self._points_to_predict(X, state)
+        if state.is_voted:
             check_finite(points)  # by place, before they are cut into parts
             values = vote(
-                line.votes, points, line.n_outputs, line.traits["fit_intercept"], self._n_threads()
+                state.votes,
+                points,
+                state.n_outputs,
+                state.fixed_params["fit_intercept"],
+                self._n_threads(),
             )
         else:
             values = _core.linear_decision(points, self.coef_, self.intercept_, self._n_threads())

@@ -23,23 +23,23 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._kernelized import KernelLike
-from kcore._report import FitReport, Progress
-from kcore._svm import Box, Classifier, Detector, Regressor
+from kcore._progress import Progress, ProgressCallback
+from kcore._report import FitReport
+from kcore._svm import SVMClassifier, SVMDetector, SVMRegressor
 from kcore._svm_docs import documented
 
 __all__ = ["SVC", "SVR", "FitReport", "NuSVC", "NuSVR", "OneClassSVM", "Progress"]
 
 
 @documented
-class SVC(Classifier):
+class SVC(SVMClassifier):
     """Support vector classification with soft margin, or hard margin where C is infinite.
 
     Solves, for each pair of classes, to the tolerance of the optimality conditions,
@@ -75,6 +75,7 @@ class SVC(Classifier):
     """
 
     _type = _core.C_SVC
+    _penalties = ("C",)
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class SVC(Classifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -123,39 +124,9 @@ class SVC(Classifier):
         self.time_limit = time_limit
         self.callback = callback
 
-    def fit(
-        self,
-        X: ArrayLike | Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        init: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples; with ``kernel='precomputed'`` the square matrix of kernel values.
-        y : array_like of shape (n_samples,)
-            Labels: integers, strings or whole floats.
-        sample_weight : array_like of shape (n_samples,), optional
-            Factors of C, not negative. Weight 2 equals a repetition, weight 0 leaves the sample
-            out.
-        init : SVC or array_like of shape (n_classes - 1, n_samples), optional
-            Where to start: a fitted model whose support vectors are among the first samples, or
-            coefficients as in `dual_coef_`, a column for each sample. They are made feasible; the
-            solution is the same, reached in fewer steps where they are good.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_classes(X, y, sample_weight, init, Box(C=self._real("C")))
-
 
 @documented
-class NuSVC(Classifier):
+class NuSVC(SVMClassifier):
     """Support vector classification with nu in place of C.
 
     The solution is that of an `SVC` whose C is found from nu. With `class_weight`, this C is then
@@ -186,6 +157,7 @@ class NuSVC(Classifier):
     """
 
     _type = _core.NU_SVC
+    _penalties = ("nu",)
 
     def __init__(
         self,
@@ -210,7 +182,7 @@ class NuSVC(Classifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -234,39 +206,9 @@ class NuSVC(Classifier):
         self.time_limit = time_limit
         self.callback = callback
 
-    def fit(
-        self,
-        X: ArrayLike | Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        init: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples; with ``kernel='precomputed'`` the square matrix of kernel values.
-        y : array_like of shape (n_samples,)
-            Labels: integers, strings or whole floats.
-        sample_weight : array_like of shape (n_samples,), optional
-            Factors of the bound of a sample's coefficient, not negative. Weight 2 equals a
-            repetition, weight 0 leaves the sample out.
-        init : NuSVC or array_like of shape (n_classes - 1, n_samples), optional
-            Where to start: a fitted model whose support vectors are among the first samples, or
-            coefficients as in `dual_coef_`, a column for each sample. They are made feasible; the
-            solution is the same, reached in fewer steps where they are good.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_classes(X, y, sample_weight, init, Box(nu=self._real("nu")))
-
 
 @documented
-class SVR(Regressor):
+class SVR(SVMRegressor):
     """Support vector regression: errors below epsilon are free.
 
     Solves, to the tolerance of the optimality conditions,
@@ -301,6 +243,7 @@ class SVR(Regressor):
     """
 
     _type = _core.EPS_SVR
+    _penalties = ("C", "epsilon")
 
     def __init__(
         self,
@@ -320,7 +263,7 @@ class SVR(Regressor):
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -339,41 +282,9 @@ class SVR(Regressor):
         self.time_limit = time_limit
         self.callback = callback
 
-    def fit(
-        self,
-        X: ArrayLike | Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        init: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples; with ``kernel='precomputed'`` the square matrix of kernel values.
-        y : array_like of shape (n_samples,)
-            Targets.
-        sample_weight : array_like of shape (n_samples,), optional
-            Factors of C, not negative. Weight 2 equals a repetition, weight 0 leaves the sample
-            out.
-        init : SVR or array_like of shape (n_samples,), optional
-            Where to start: a fitted model whose support vectors are among the first samples, or
-            coefficients as in `dual_coef_`, one for each sample. They are made feasible; the
-            solution is the same, reached in fewer steps where they are good.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_targets(
-            X, y, sample_weight, init, Box(C=self._real("C"), epsilon=self._real("epsilon"))
-        )
-
 
 @documented
-class NuSVR(Regressor):
+class NuSVR(SVMRegressor):
     """Support vector regression with nu in place of epsilon.
 
     Parameters
@@ -404,6 +315,7 @@ class NuSVR(Regressor):
     """
 
     _type = _core.NU_SVR
+    _penalties = ("C", "nu")
 
     def __init__(
         self,
@@ -423,7 +335,7 @@ class NuSVR(Regressor):
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -442,38 +354,6 @@ class NuSVR(Regressor):
         self.time_limit = time_limit
         self.callback = callback
 
-    def fit(
-        self,
-        X: ArrayLike | Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        init: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples; with ``kernel='precomputed'`` the square matrix of kernel values.
-        y : array_like of shape (n_samples,)
-            Targets.
-        sample_weight : array_like of shape (n_samples,), optional
-            Factors of C, not negative. Weight 2 equals a repetition, weight 0 leaves the sample
-            out.
-        init : NuSVR or array_like of shape (n_samples,), optional
-            Where to start: a fitted model whose support vectors are among the first samples, or
-            coefficients as in `dual_coef_`, one for each sample. They are made feasible; the
-            solution is the same, reached in fewer steps where they are good.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_targets(
-            X, y, sample_weight, init, Box(C=self._real("C"), nu=self._real("nu"))
-        )
-
     @property
     def epsilon_(self) -> float:
         """Half width of the tube that was found."""
@@ -482,7 +362,7 @@ class NuSVR(Regressor):
 
 
 @documented
-class OneClassSVM(Detector):
+class OneClassSVM(SVMDetector):
     """Where samples are dense: a boundary around all but a part nu of them.
 
     Parameters
@@ -509,6 +389,7 @@ class OneClassSVM(Detector):
     """
 
     _type = _core.ONE_CLASS
+    _penalties = ("nu",)
 
     def __init__(
         self,
@@ -527,7 +408,7 @@ class OneClassSVM(Detector):
         warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: ProgressCallback | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -544,36 +425,6 @@ class OneClassSVM(Detector):
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.callback = callback
-
-    def fit(
-        self,
-        X: ArrayLike | Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        init: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n_samples, n_features)
-            Samples; with ``kernel='precomputed'`` the square matrix of kernel values.
-        y : ignored
-            There for scikit-learn's conventions.
-        sample_weight : array_like of shape (n_samples,), optional
-            Factors of the bound of a sample's coefficient, not negative. Weight 2 equals a
-            repetition, weight 0 leaves the sample out.
-        init : OneClassSVM or array_like of shape (n_samples,), optional
-            Where to start: a fitted model whose support vectors are among the first samples, or
-            coefficients as in `dual_coef_`, one for each sample. They are made feasible; the
-            solution is the same, reached in fewer steps where they are good.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_samples(X, sample_weight, init, Box(nu=self._real("nu")))
 
     def fit_predict(
         self, X: ArrayLike | Any, y: Any = None, sample_weight: ArrayLike | None = None

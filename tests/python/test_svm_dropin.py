@@ -88,7 +88,7 @@ def test_verbose_prints_how_a_fit_ended_and_without_it_nothing_is_printed(machin
 def test_verbose_prints_lines_while_a_fit_runs_and_the_callback_is_told_as_before(
     machine, rng, capsys, monkeypatch
 ):
-    monkeypatch.setattr("kcore._verbose._PAUSE", 0.01)
+    monkeypatch.setattr("kcore._progress._PAUSE", 0.01)
     X = rng.standard_normal((3000, 40))
     y = rng.integers(0, 2, 3000)
     told = []

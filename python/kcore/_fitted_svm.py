@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._kernelized import Expansion, Nodes, as_user_sees
+from kcore._kernelized import Expansion, Nodes, as_scipy
 from kcore._report import FitReport, make_report
 from kcore._validate import CSR, Points, as_reals, refuse_non_finite
 
 _Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
-class Machine(Expansion):
+class FittedSVM(Expansion):
     """A compiled model with what it takes to use, describe and pickle it."""
 
     def __init__(
@@ -51,9 +51,9 @@ class Machine(Expansion):
     def ids(self) -> NDArray[np.int32]:
         return self.model.support()
 
-    def as_samples_were(self, array: NDArray[np.float64]) -> Any:
+    def in_input_type(self, array: NDArray[np.float64]) -> Any:
         """Return an array, or where the core computed with sparse samples, a sparse one."""
-        return array if self.vectors is not None else as_user_sees(array, self.sparse_type)
+        return array if self.vectors is not None else as_scipy(array, self.sparse_type)
 
     # Pickles, and whatever else walks through what __getstate__ returns, hold arrays and numbers.
 
@@ -110,7 +110,7 @@ def same_classes(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return bool(np.array_equal(a, b))
 
 
-def spread(machine: Machine, n_samples: int, n_rows: int) -> NDArray[np.float64]:
+def spread(machine: FittedSVM, n_samples: int, n_rows: int) -> NDArray[np.float64]:
     """Return the coefficients of a model with a column for each sample."""
     support, coef = machine.model.support(), machine.model.coef()
     if len(support) and int(support.max()) >= n_samples:
