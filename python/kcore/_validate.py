@@ -336,9 +336,9 @@ def take_rows(points: Points, rows: NDArray[np.integer[Any]]) -> Points:
     if not isinstance(points, CSR):
         some: NDArray[Float] = points[rows]
         return some
-    dtype = points.indptr.dtype
-    begin = points.indptr[rows]
-    counts = points.indptr[1:][rows] - begin
+    dtype, most = points.indptr.dtype, len(points.data)
+    begin = np.clip(points.indptr[rows], 0, most)  # whatever another thread may write there
+    counts = np.maximum(np.clip(points.indptr[1:][rows], 0, most) - begin, 0)
     ends = np.cumsum(counts, dtype=np.int64)
     entries = np.repeat(begin - (ends - counts), counts)
     entries += np.arange(len(entries))
@@ -446,8 +446,9 @@ def as_dense(points: Points) -> NDArray[Any]:
         return points
     from scipy.sparse import csr_array
 
-    parts = (points.data, points.indices, points.indptr)
-    return np.asarray(csr_array(parts, shape=points.shape).toarray())
+    own = CSR(points.data.copy(), points.indices.copy(), points.indptr.copy(), points.shape)
+    _core.check_points(own, b"X")
+    return np.asarray(csr_array(own[:3], shape=own.shape).toarray())
 
 
 # ---- Results

@@ -124,6 +124,17 @@ ref_view ref_view_make(const ref_samples *samples, ref_form form, kc_dtype dtype
     return view;
 }
 
+void ref_view_spoil(ref_view *view)
+{
+    static const int64_t wild[] = {INT32_MAX, -1, INT32_MIN, 1 << 24, -77777};
+    const kc_points *p = &view->points;
+
+    for (size_t k = 0; k < (size_t)p->n_values; k++)
+        put_index(view->owned[1], p->index_bytes, k, (size_t)wild[k % 5]);
+    for (size_t i = 0; i <= (size_t)p->n_rows; i++)
+        put_index(view->owned[2], p->index_bytes, i, (size_t)wild[i * 3 % 5]);
+}
+
 void ref_view_free(ref_view *view)
 {
     for (size_t i = 0; i < sizeof view->owned / sizeof *view->owned; i++)

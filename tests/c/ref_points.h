@@ -44,6 +44,10 @@ typedef struct ref_view {
 ref_view ref_view_make(const ref_samples *samples, ref_form form, kc_dtype dtype);
 void ref_view_free(ref_view *view);
 
+/* Writes no columns and no offsets that there are over those of a CSR view, as another thread might
+ * during a call. */
+void ref_view_spoil(ref_view *view);
+
 /* Element i of an array of either type. */
 static inline double ref_get(const void *array, size_t i, kc_dtype dtype)
 {

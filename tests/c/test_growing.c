@@ -197,6 +197,23 @@ static void a_row_that_is_not_finite_is_named(void)
     kc_growing_free(ctx, &g);
 }
 
+/* After they were checked: the arrays of a call may change at any time. */
+static void a_row_whose_indices_change_stays_within_the_point(void)
+{
+    ref_samples samples = ref_random(3, 20, 30, 0.2, KC_F64);
+    ref_view view = ref_view_make(&samples, REF_CSR, KC_F64);
+    kc_growing g = kc_growing_none(KC_F64, false, 30);
+
+    REQUIRE(kc_growing_reserve(ctx, &g, 1, 0, NULL) == KC_OK);
+    g.points.n = 1;
+    ref_view_spoil(&view);
+    for (size_t i = 0; i < 20; i++)
+        CHECK(kc_growing_read(&g, &view.points, i, NULL) == KC_OK);
+    kc_growing_free(ctx, &g);
+    ref_view_free(&view);
+    ref_samples_free(&samples);
+}
+
 static void refused_memory_leaves_the_points_as_they_were(void)
 {
     for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
@@ -229,6 +246,7 @@ int main(void)
     RUN(a_mixture_lies_on_the_line_between_two_points);
     RUN(a_row_of_any_view_is_read_as_it_is_packed);
     RUN(a_row_that_is_not_finite_is_named);
+    RUN(a_row_whose_indices_change_stays_within_the_point);
     RUN(refused_memory_leaves_the_points_as_they_were);
     kc_context_free(ctx);
     return kc_test_end() | !kc_fault_is_clean(&fault);

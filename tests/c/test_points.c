@@ -394,6 +394,36 @@ static void a_subset_of_a_view_holds_its_rows(void)
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
 }
 
+/* Row ends and columns that were good when they were checked. */
+static void what_is_read_once_is_held_to_what_there_is(void)
+{
+    static const int32_t rows[] = {19, 0, 7, 7, 1};
+    kc_error err;
+    kc_call call;
+
+    REQUIRE(kc_call_begin(&call, ctx, NULL, "take", NULL) == KC_OK);
+    for (int form = REF_CSR; form < REF_N_FORMS; form++) {
+        ref_samples s = ref_random(3, 20, 30, 0.2, KC_F64);
+        ref_view view = ref_view_make(&s, (ref_form)form, KC_F64);
+        size_t begin, end;
+        kc_points taken;
+
+        ref_view_spoil(&view);
+        for (size_t i = 0; i < 20; i++) {
+            kc_row_of(&view.points, i, &begin, &end);
+            CHECK(begin <= end && end <= (size_t)view.points.n_values);
+            CHECK(kc_points_fail_row(&view.points, i, KC_F64, &err) == KC_ERR_RANGE);
+        }
+        for (size_t k = 0; k < (size_t)view.points.n_values; k++)
+            CHECK(kc_column_at(&view.points, k) < 30);
+        REQUIRE(kc_points_take(&call, &view.points, rows, 5, &taken) == KC_OK);
+        CHECK(is_taken(&taken));
+        ref_view_free(&view);
+        ref_samples_free(&s);
+    }
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+}
+
 /* ---- kc_check_points ---------------------------------------------------------------------- */
 
 static void a_caller_may_ask_for_the_checks_alone(void)
@@ -431,6 +461,7 @@ int main(void)
     RUN(a_bad_column_far_into_the_values_is_named);
     RUN(indices_are_read_by_their_width);
     RUN(a_subset_of_a_view_holds_its_rows);
+    RUN(what_is_read_once_is_held_to_what_there_is);
     RUN(a_caller_may_ask_for_the_checks_alone);
     kc_context_free(ctx);
     return kc_test_end();

@@ -68,7 +68,25 @@ static void only_layouts_that_must_be_are_copied(void)
 
         REQUIRE(create(NULL, &v.points, &rows) == KC_OK);
         CHECK((rows.values != v.points.values) == is_copied);
-        CHECK((rows.owned != NULL) == (is_copied || rows.is_sparse));
+        CHECK((rows.owned[0] != NULL) == (is_copied || rows.is_sparse));
+        kc_rowwise_free(ctx, &rows);
+        ref_view_free(&v);
+        ref_samples_free(&x);
+    }
+}
+
+static void rows_do_not_follow_indices_that_change_later(void)
+{
+    for (int form = REF_CSR; form < REF_N_FORMS; form++) {
+        ref_samples x = ref_random(1, 50, 9, 0.5, KC_F64);
+        ref_view v = ref_view_make(&x, (ref_form)form, KC_F64);
+        kc_rowwise rows;
+
+        REQUIRE(create(NULL, &v.points, &rows) == KC_OK);
+        ref_view_spoil(&v);
+        for (size_t i = 0; i < x.n; i++)
+            for (size_t t = 0; t < x.d; t++)
+                CHECK(entry(&rows, i, t, KC_F64) == x.x[i * x.d + t]);
         kc_rowwise_free(ctx, &rows);
         ref_view_free(&v);
         ref_samples_free(&x);
@@ -84,7 +102,7 @@ static void a_single_column_is_borrowed_at_any_stride(void)
     points.values = x;
     points.row_stride = 16;
     REQUIRE(create(NULL, &points, &rows) == KC_OK);
-    CHECK(rows.owned == NULL);
+    CHECK(rows.owned[0] == NULL);
     for (size_t i = 0; i < 3; i++)
         CHECK(entry(&rows, i, 0, KC_F64) == (double)i + 1);
     kc_rowwise_free(ctx, &rows);
@@ -129,7 +147,7 @@ static void a_bad_value_is_named_by_its_place(void)
             CHECK(status == (k < 3 ? KC_ERR_NONFINITE : KC_ERR_RANGE));
             CHECK(strstr(err.text, "row 13, column 4") != NULL);
             CHECK(form == REF_CSR_REPEATED || strstr(err.text, words[k]) != NULL);
-            CHECK(rows.owned == NULL && rows.values == NULL);
+            CHECK(rows.owned[0] == NULL && rows.values == NULL);
             ref_view_free(&v);
             ref_samples_free(&x);
         }
@@ -255,7 +273,7 @@ static void refused_memory_is_reported_and_nothing_is_lost(void)
                 kc_rowwise_free(ctx, &rows);
                 break;
             }
-            CHECK(status == KC_ERR_NOMEM && rows.owned == NULL);
+            CHECK(status == KC_ERR_NOMEM && rows.owned[0] == NULL);
         }
         ref_view_free(&v);
         ref_samples_free(&x);
@@ -269,6 +287,7 @@ int main(void)
         return 1;
     RUN(every_form_holds_the_same_numbers);
     RUN(only_layouts_that_must_be_are_copied);
+    RUN(rows_do_not_follow_indices_that_change_later);
     RUN(a_single_column_is_borrowed_at_any_stride);
     RUN(ones_are_noticed);
     RUN(a_bad_value_is_named_by_its_place);

@@ -363,12 +363,13 @@ kc_status kc_growing_read(kc_growing *g, const kc_points *view, size_t row, kc_e
     if (view->storage == KC_DENSE) {
         read_dense(p, view, row);
     } else {
-        const size_t end = (size_t)kc_index_at(view->indptr, view->index_bytes, row + 1);
+        size_t begin, end;
 
+        kc_row_of(view, row, &begin, &end);
         for (size_t t = 0; t < p->d; t++)
             set_number(p->panels, t * width, p->dtype, 0);
-        for (size_t k = (size_t)kc_index_at(view->indptr, view->index_bytes, row); k < end; k++) {
-            const size_t at = (size_t)kc_index_at(view->indices, view->index_bytes, k) * width;
+        for (size_t k = begin; k < end; k++) {
+            const size_t at = kc_column_at(view, k) * width;
             const double value = kc_value_at(view, kc_sparse_at(view, k));
 
             /* Each term is rounded first, as where whole views are packed. */

@@ -1,8 +1,8 @@
 /* Rows are dealt to threads in chunks, band by band; a chunk makes one number of each of its rows,
  * and the caller adds these up when the band is done.
  *
- * The bounds of a CSR row are read once and held to the values there are: who changes the arrays
- * during the call gets a wrong sum, but nothing outside of them is read. */
+ * The bounds of a CSR row are read once and held to the values there are: arrays that change during
+ * the call give a wrong sum, but nothing outside of them is read. */
 #include "data/kc_moments.h"
 
 #include <float.h>
@@ -58,13 +58,10 @@ static row find_row(const kc_points *points, size_t i)
                      points->col_stride / (int64_t)kc_dtype_bytes(points->dtype),
                      (size_t)points->n_cols};
 
-    const int64_t most = points->n_values;
-    int64_t begin = kc_index_at(points->indptr, points->index_bytes, i);
-    int64_t end = kc_index_at(points->indptr, points->index_bytes, i + 1);
+    size_t begin, end;
 
-    begin = begin < 0 ? 0 : begin > most ? most : begin;
-    end = end < begin ? begin : end > most ? most : end;
-    return (row){kc_sparse_at(points, (size_t)begin), 1, (size_t)(end - begin)};
+    kc_row_of(points, i, &begin, &end);
+    return (row){kc_sparse_at(points, begin), 1, end - begin};
 }
 
 #define KC_T float
@@ -175,14 +172,15 @@ static kc_status fail_entry(const rows_job *job, size_t i, size_t k)
 {
     const kc_points *points = job->points;
     const row r = find_row(points, i);
-    const bool is_dense = points->storage == KC_DENSE;
-    const size_t at =
-        (size_t)(r.values - (const char *)points->values) / kc_dtype_bytes(points->dtype) + k;
-    const void *p = is_dense ? kc_dense_at(points, i, k) : kc_sparse_at(points, at);
+    size_t at;
 
-    return kc_points_fail_value(
-        points, i, is_dense ? k : (size_t)kc_index_at(points->indices, points->index_bytes, at),
-        kc_value_at(points, p), job->call->err);
+    if (points->storage == KC_DENSE)
+        return kc_points_fail_value(points, i, k, kc_value_at(points, kc_dense_at(points, i, k)),
+                                    job->call->err);
+    at = (size_t)(r.values - (const char *)points->values) / kc_dtype_bytes(points->dtype) + k;
+    at = kc_min(at, (size_t)points->n_values - 1); /* the row may have moved since */
+    return kc_points_fail_value(points, i, kc_column_at(points, at),
+                                kc_value_at(points, kc_sparse_at(points, at)), job->call->err);
 }
 
 /* Of the band at hand: its first entry that is not finite; KC_OK where there is none. */

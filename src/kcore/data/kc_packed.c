@@ -1,5 +1,8 @@
 /* Packing: one pass over the caller's values, which are read only here.
  *
+ * Panels take each column of a CSR view once, held to the columns there are; CSR points stand on a
+ * checked copy of where rows and columns are (data/kc_points.h).
+ *
  * Values are checked through the norms: a sum of squares is finite exactly if every value is and
  * the sum did not overflow, so the check costs nothing; only where it fails is the row searched for
  * the value to name. */
@@ -105,6 +108,7 @@ static kc_status pack_dense(kc_call *call, const kc_points *points, const int32_
                    .panels_per_chunk = kc_max(1, CHUNK_VALUES / (width * out->d))};
     size_t panel_bytes;
 
+    KC_TRY(kc_points_check(call, points));
     if (!kc_mul_size(out->d, KC_PANEL_BYTES, &panel_bytes))
         return kc_fail_nomem(call->err);
     out->panels = out->owned[0] = kc_alloc(call->ctx, n_panels, panel_bytes);
@@ -120,135 +124,90 @@ static kc_status pack_dense(kc_call *call, const kc_points *points, const int32_
 typedef struct csr_job {
     const kc_points *points;
     kc_packed *out;
-    size_t n_values;
     atomic_bool is_unsorted;
     atomic_size_t max_row_nnz;
 } csr_job;
 
-static size_t count_values(const kc_points *points)
-{
-    return (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
-}
-
 static void check_order(void *data, size_t chunk, int32_t worker)
 {
     csr_job *job = data;
-    const kc_points *points = job->points;
+    const kc_packed *out = job->out;
     bool is_ascending = true;
     size_t first, last;
 
     (void)worker;
-    kc_row_chunk(points->indptr, points->index_bytes, (size_t)points->n_rows, chunk, &first, &last);
-    for (size_t i = first; i < last && is_ascending; i++) {
-        const size_t begin = (size_t)kc_index_at(points->indptr, points->index_bytes, i);
-        const size_t end = (size_t)kc_index_at(points->indptr, points->index_bytes, i + 1);
-
-        for (size_t k = begin + 1; k < end && is_ascending; k++)
-            is_ascending = kc_index_at(points->indices, points->index_bytes, k) >
-                           kc_index_at(points->indices, points->index_bytes, k - 1);
-    }
+    kc_row_chunk(out->indptr, sizeof *out->indptr, out->n, chunk, &first, &last);
+    for (size_t i = first; i < last && is_ascending; i++)
+        for (int64_t k = out->indptr[i] + 1; k < out->indptr[i + 1] && is_ascending; k++)
+            is_ascending = out->cols[k] > out->cols[k - 1];
     if (!is_ascending)
         atomic_store_explicit(&job->is_unsorted, true, memory_order_relaxed);
 }
 
 /* Whether every row has its columns in ascending order, none twice. */
-static kc_status find_order(kc_call *call, const kc_points *points, bool *is_sorted)
+static kc_status find_order(kc_call *call, kc_packed *out, bool *is_sorted)
 {
-    csr_job job = {.points = points};
+    csr_job job = {.out = out};
 
-    KC_TRY(kc_parallel_for(call, kc_row_chunks((size_t)points->n_rows, count_values(points)),
-                           check_order, &job));
+    KC_TRY(kc_parallel_for(call, kc_row_chunks(out->n, (size_t)out->indptr[out->n]), check_order,
+                           &job));
     *is_sorted = !atomic_load(&job.is_unsorted);
     return KC_OK;
 }
 
-static kc_status copy_indptr(kc_call *call, const kc_points *points, kc_packed *out)
-{
-    int64_t *indptr;
-
-    if (points->index_bytes == 8) {
-        out->indptr = points->indptr;
-        return KC_OK;
-    }
-    indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
-    if (indptr == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t i = 0; i <= out->n; i++) {
-        indptr[i] = kc_index_at(points->indptr, points->index_bytes, i);
-        if (i % KC_CHUNK_ENTRIES == 0 && kc_call_poll(call) != KC_OK)
-            return kc_call_stop_error(call);
-    }
-    out->indptr = indptr;
-    return KC_OK;
-}
-
-/* Columns and values, as far as they are not borrowed. */
 static void convert_chunk(void *data, size_t chunk, int32_t worker)
 {
     const csr_job *job = data;
-    const kc_points *points = job->points;
     const size_t begin = chunk * KC_CHUNK_ENTRIES;
-    const size_t end = kc_min(begin + KC_CHUNK_ENTRIES, job->n_values);
-    int32_t *cols = job->out->owned[1];
-    void *vals = job->out->owned[2];
+    const size_t end = kc_min(begin + KC_CHUNK_ENTRIES, (size_t)job->out->indptr[job->out->n]);
 
     (void)worker;
-    for (size_t k = begin; cols != NULL && k < end; k++)
-        cols[k] = (int32_t)((const int64_t *)points->indices)[k];
-    if (vals != NULL && job->out->dtype == KC_F64)
-        convert_values_f64(points, begin, end, vals);
-    else if (vals != NULL)
-        convert_values_f32(points, begin, end, vals);
+    if (job->out->dtype == KC_F64)
+        convert_values_f64(job->points, begin, end, job->out->owned[2]);
+    else
+        convert_values_f32(job->points, begin, end, job->out->owned[2]);
 }
 
-/* Sorted rows: arrays that are of the right type already are borrowed. */
+/* The values of sorted rows are borrowed where they are of the right type: they may change to any
+ * others during the call, but they are no places in memory. */
 static kc_status pack_sorted(kc_call *call, const kc_points *points, kc_packed *out)
 {
-    csr_job job = {.points = points, .out = out, .n_values = count_values(points)};
+    csr_job job = {.points = points, .out = out};
+    const size_t nnz = (size_t)out->indptr[out->n];
 
-    KC_TRY(copy_indptr(call, points, out));
-    out->cols = points->indices;
     out->vals = points->values;
-    if (points->index_bytes == 8)
-        out->cols = out->owned[1] = kc_alloc(call->ctx, job.n_values, sizeof *out->cols);
-    if (points->dtype != out->dtype)
-        out->vals = out->owned[2] = kc_alloc(call->ctx, job.n_values, kc_dtype_bytes(out->dtype));
-    if (job.n_values > 0 && (out->cols == NULL || out->vals == NULL))
+    if (points->dtype == out->dtype)
+        return KC_OK;
+    out->vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
+    if (nnz > 0 && out->vals == NULL)
         return kc_fail_nomem(call->err);
-    return out->owned[1] != NULL || out->owned[2] != NULL
-               ? kc_parallel_for(call, kc_ceil_div(job.n_values, KC_CHUNK_ENTRIES), convert_chunk,
-                                 &job)
-               : KC_OK;
+    return kc_parallel_for(call, kc_ceil_div(nnz, KC_CHUNK_ENTRIES), convert_chunk, &job);
 }
 
-/* Rows out of order, or with columns that stand twice: sorted and summed into arrays of our own. */
+/* Rows out of order, or with columns that stand twice: sorted and summed. */
 static kc_status pack_unsorted(kc_call *call, const kc_points *points, kc_packed *out)
 {
-    const size_t nnz = count_values(points), n_chunks = kc_row_chunks(out->n, nnz);
+    const size_t nnz = (size_t)out->indptr[out->n], n_chunks = kc_row_chunks(out->n, nnz);
     size_t widest = 0, begin, end;
-    int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
-    int32_t *cols = out->owned[1] = kc_alloc(call->ctx, nnz, sizeof *cols);
+    int64_t *from = kc_call_take(call, out->n + 1, sizeof *from);
     void *vals = out->owned[2] = kc_alloc(call->ctx, nnz, kc_dtype_bytes(out->dtype));
     kc_entry *row;
 
     for (size_t i = 0; i < out->n; i++)
-        widest = kc_max(widest, (size_t)(kc_index_at(points->indptr, points->index_bytes, i + 1) -
-                                         kc_index_at(points->indptr, points->index_bytes, i)));
+        widest = kc_max(widest, (size_t)(out->indptr[i + 1] - out->indptr[i]));
     row = kc_call_take(call, widest, sizeof *row);
-    if (indptr == NULL || cols == NULL || vals == NULL || row == NULL)
+    if (from == NULL || vals == NULL || row == NULL)
         return kc_fail_nomem(call->err);
-    indptr[0] = 0;
+    memcpy(from, out->indptr, (out->n + 1) * sizeof *from);
     for (size_t chunk = 0; chunk < n_chunks; chunk++) {
         if (kc_call_poll(call) != KC_OK)
             return kc_call_stop_error(call);
-        kc_row_chunk(points->indptr, points->index_bytes, out->n, chunk, &begin, &end);
+        kc_row_chunk(from, sizeof *from, out->n, chunk, &begin, &end);
         if (out->dtype == KC_F64)
-            sort_rows_f64(points, begin, end, row, indptr, cols, vals);
+            sort_rows_f64(points, from, begin, end, row, out->owned[0], out->owned[1], vals);
         else
-            sort_rows_f32(points, begin, end, row, indptr, cols, vals);
+            sort_rows_f32(points, from, begin, end, row, out->owned[0], out->owned[1], vals);
     }
-    out->indptr = indptr;
-    out->cols = cols;
     out->vals = vals;
     return KC_OK;
 }
@@ -276,13 +235,17 @@ static kc_status pack_sparse(kc_call *call, const kc_points *points, kc_packed *
 {
     const size_t n_panels = kc_ceil_div(out->n, kc_panel_width(out->dtype));
     csr_job job = {.out = out};
+    kc_structure own;
     bool is_sorted;
 
+    KC_TRY(kc_structure_copy(call, points, &own));
     out->is_sparse = true;
+    out->indptr = out->owned[0] = own.indptr;
+    out->cols = out->owned[1] = own.cols;
     out->sq_norms = out->owned[3] = kc_calloc(call->ctx, n_panels, KC_PANEL_BYTES);
     if (out->sq_norms == NULL)
         return kc_fail_nomem(call->err);
-    KC_TRY(find_order(call, points, &is_sorted));
+    KC_TRY(find_order(call, out, &is_sorted));
     KC_TRY(is_sorted ? pack_sorted(call, points, out) : pack_unsorted(call, points, out));
     KC_TRY(kc_parallel_for(call, kc_row_chunks(out->n, (size_t)out->indptr[out->n]), measure_chunk,
                            &job));
@@ -324,7 +287,7 @@ kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const
     kc_status status;
 
     *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype};
-    KC_TRY(kc_points_check(call, points));
+    KC_TRY(kc_points_check_form(points, call->err));
     out->n = (size_t)points->n_rows;
     out->d = (size_t)points->n_cols;
     status = packs_dense(points) ? pack_dense(call, points, order, out)

@@ -5,7 +5,7 @@
  *
  *     panels[(p*d + t)*w + s] = x[p*w + s][t]
  *
- * CSR points keep their rows, columns sorted and distinct; arrays that are so already, in the right
+ * CSR points keep their rows, columns sorted and distinct; values that are so already, in the right
  * type, are borrowed from the view.  Points with few features or many nonzeros are packed dense
  * whatever their storage: kernel values do not depend on it (docs/numerics.md). */
 #ifndef KC_PACKED_H

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kc_alloc.h"
 #include "base/kc_thread.h"
 
 const char *kc_points_name(const kc_points *points)
@@ -16,7 +17,10 @@ const char *kc_points_name(const kc_points *points)
 /* Offsets between two polls. */
 #define POLL_OFFSETS ((size_t)1 << 18)
 
-static kc_status check_offsets(kc_call *call, const kc_points *points)
+/* Each offset is read once, checked, and kept in `copy`, unless that is NULL; the last one is
+ * *n_values. */
+static kc_status check_offsets(kc_call *call, const kc_points *points, int64_t *copy,
+                               size_t *n_values)
 {
     const char *name = kc_points_name(points);
     const size_t n_rows = (size_t)points->n_rows;
@@ -25,6 +29,8 @@ static kc_status check_offsets(kc_call *call, const kc_points *points)
     if (last != 0)
         return kc_fail(call->err, KC_ERR_INDEX, "%s: indptr[0] is %lld, must be 0", name,
                        (long long)last);
+    if (copy != NULL)
+        copy[0] = 0;
     for (size_t i = 1; i <= n_rows; i++) {
         int64_t offset = kc_index_at(points->indptr, points->index_bytes, i);
 
@@ -33,6 +39,8 @@ static kc_status check_offsets(kc_call *call, const kc_points *points)
                            "%s: indptr[%zu] is %lld, below indptr[%zu] = %lld", name, i,
                            (long long)offset, i - 1, (long long)last);
         last = offset;
+        if (copy != NULL)
+            copy[i] = offset;
         if (i % POLL_OFFSETS == 0 && kc_call_poll(call) != KC_OK)
             return kc_call_stop_error(call);
     }
@@ -40,6 +48,7 @@ static kc_status check_offsets(kc_call *call, const kc_points *points)
         return kc_fail(call->err, KC_ERR_INDEX,
                        "%s: indptr ends at %lld, but there are %lld values", name, (long long)last,
                        (long long)points->n_values);
+    *n_values = (size_t)last;
     return KC_OK;
 }
 
@@ -72,19 +81,53 @@ static bool are_columns(const void *indices, int32_t index_bytes, size_t begin, 
 typedef struct columns_job {
     const kc_points *points;
     size_t n_values;
+    int32_t *copy;     /* NULL: the columns are only looked at */
     atomic_size_t bad; /* the first chunk with a bad column, or SIZE_MAX */
 } columns_job;
+
+/* Columns copied, then checked while they are in the first-level cache. */
+#define COPY_COLUMNS ((size_t)4096)
+
+/* What does not fit into 32 bits becomes a column that there is not. */
+static void copy_columns(const kc_points *points, size_t begin, size_t end, int32_t *copy)
+{
+    if (points->index_bytes == 4)
+        memcpy(copy + begin, (const int32_t *)points->indices + begin,
+               (end - begin) * sizeof *copy);
+    else
+        for (size_t k = begin; k < end; k++) {
+            const uint64_t col = ((const uint64_t *)points->indices)[k];
+
+            copy[k] = col <= INT32_MAX ? (int32_t)col : -1;
+        }
+}
+
+static bool copy_chunk(const columns_job *job, size_t begin, size_t end)
+{
+    const kc_points *points = job->points;
+    bool are_good = true;
+
+    for (; begin < end; begin += COPY_COLUMNS) {
+        const size_t stop = kc_min(begin + COPY_COLUMNS, end);
+
+        copy_columns(points, begin, stop, job->copy);
+        are_good &= are_columns(job->copy, sizeof *job->copy, begin, stop, points->n_cols);
+    }
+    return are_good;
+}
 
 static void check_chunk(void *data, size_t chunk, int32_t worker)
 {
     columns_job *job = data;
     const kc_points *points = job->points;
     const size_t begin = chunk * KC_CHUNK_ENTRIES;
+    const size_t end = kc_min(begin + KC_CHUNK_ENTRIES, job->n_values);
     size_t before = atomic_load(&job->bad);
 
     (void)worker;
-    if (are_columns(points->indices, points->index_bytes, begin,
-                    kc_min(begin + KC_CHUNK_ENTRIES, job->n_values), points->n_cols))
+    if (job->copy != NULL
+            ? copy_chunk(job, begin, end)
+            : are_columns(points->indices, points->index_bytes, begin, end, points->n_cols))
         return;
     while (chunk < before && !atomic_compare_exchange_weak(&job->bad, &before, chunk))
         ;
@@ -106,29 +149,69 @@ static size_t find_row(const kc_points *points, size_t k)
     return low;
 }
 
-static kc_status fail_column(const kc_points *points, size_t begin, kc_error *err)
+/* The first bad column of a chunk that has one, unless another thread has written a good one over
+ * it since. */
+static kc_status fail_column(const columns_job *job, size_t chunk, kc_error *err)
 {
-    size_t k = begin;
+    const kc_points *points = job->points;
+    const size_t begin = chunk * KC_CHUNK_ENTRIES;
+    const size_t end = kc_min(begin + KC_CHUNK_ENTRIES, job->n_values);
 
-    while (are_columns(points->indices, points->index_bytes, k, k + 1, points->n_cols))
-        k++;
-    return kc_fail(err, KC_ERR_INDEX,
-                   "%s: row %zu has column index %lld at position %zu, must be 0 to %lld",
-                   kc_points_name(points), find_row(points, k),
-                   (long long)kc_index_at(points->indices, points->index_bytes, k), k,
-                   (long long)points->n_cols - 1);
+    for (size_t k = begin; k < end; k++) {
+        const int64_t col = kc_index_at(points->indices, points->index_bytes, k);
+
+        if (col < 0 || col >= points->n_cols)
+            return kc_fail(err, KC_ERR_INDEX,
+                           "%s: row %zu has column index %lld at position %zu, must be 0 to %lld",
+                           kc_points_name(points), find_row(points, k), (long long)col, k,
+                           (long long)points->n_cols - 1);
+    }
+    return kc_fail(err, KC_ERR_INDEX, "%s: column indices change while they are read",
+                   kc_points_name(points));
 }
 
-static kc_status check_columns(kc_call *call, const kc_points *points)
+static kc_status check_columns(kc_call *call, const kc_points *points, size_t n_values,
+                               int32_t *copy)
 {
-    columns_job job = {
-        points, (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows),
-        SIZE_MAX};
+    columns_job job = {points, n_values, copy, SIZE_MAX};
+    size_t bad;
 
-    KC_TRY(kc_parallel_for(call, kc_ceil_div(job.n_values, KC_CHUNK_ENTRIES), check_chunk, &job));
-    return atomic_load(&job.bad) == SIZE_MAX
-               ? KC_OK
-               : fail_column(points, atomic_load(&job.bad) * KC_CHUNK_ENTRIES, call->err);
+    KC_TRY(kc_parallel_for(call, kc_ceil_div(n_values, KC_CHUNK_ENTRIES), check_chunk, &job));
+    bad = atomic_load(&job.bad);
+    return bad == SIZE_MAX ? KC_OK : fail_column(&job, bad, call->err);
+}
+
+static kc_status copy_structure(kc_call *call, const kc_points *points, kc_structure *out)
+{
+    size_t n_values = 0;
+
+    out->indptr = kc_alloc(call->ctx, (size_t)points->n_rows + 1, sizeof *out->indptr);
+    if (out->indptr == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(check_offsets(call, points, out->indptr, &n_values));
+    out->cols = kc_alloc(call->ctx, kc_max(1, n_values), sizeof *out->cols);
+    if (out->cols == NULL)
+        return kc_fail_nomem(call->err);
+    return check_columns(call, points, n_values, out->cols);
+}
+
+kc_status kc_structure_copy(kc_call *call, const kc_points *points, kc_structure *out)
+{
+    kc_status status;
+
+    *out = (kc_structure){0};
+    KC_TRY(kc_points_check_form(points, call->err));
+    status = copy_structure(call, points, out);
+    if (status != KC_OK)
+        kc_structure_free(call->ctx, out);
+    return status;
+}
+
+void kc_structure_free(kc_context *ctx, kc_structure *structure)
+{
+    kc_free(ctx, structure->indptr);
+    kc_free(ctx, structure->cols);
+    *structure = (kc_structure){0};
 }
 
 /* The first row that begins, counting one more for each row, at entry `place` or after it. */
@@ -247,11 +330,13 @@ kc_status kc_points_check_form(const kc_points *points, kc_error *err)
 
 kc_status kc_points_check(kc_call *call, const kc_points *points)
 {
+    size_t n_values = 0;
+
     KC_TRY(kc_points_check_form(points, call->err));
     if (points->storage == KC_DENSE)
         return KC_OK;
-    KC_TRY(check_offsets(call, points));
-    return points->storage == KC_CSR ? check_columns(call, points) : KC_OK;
+    KC_TRY(check_offsets(call, points, NULL, &n_values));
+    return points->storage == KC_CSR ? check_columns(call, points, n_values, NULL) : KC_OK;
 }
 
 kc_status kc_points_check_late(kc_call *call, const kc_points *points)
@@ -292,16 +377,14 @@ static kc_status fail_value(const kc_points *points, size_t row, int64_t col, do
 kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err)
 {
     const bool is_dense = points->storage == KC_DENSE;
-    const size_t begin =
-        is_dense ? 0 : (size_t)kc_index_at(points->indptr, points->index_bytes, row);
-    const size_t end = is_dense ? (size_t)points->n_cols
-                                : (size_t)kc_index_at(points->indptr, points->index_bytes, row + 1);
+    size_t begin = 0, end = (size_t)points->n_cols;
     int64_t worst_col = 0;
     double worst = 0.0;
 
+    if (!is_dense)
+        kc_row_of(points, row, &begin, &end);
     for (size_t k = begin; k < end; k++) {
-        const int64_t col =
-            is_dense ? (int64_t)k : kc_index_at(points->indices, points->index_bytes, k);
+        const int64_t col = (int64_t)(is_dense ? k : kc_column_at(points, k));
         const double value =
             kc_value_at(points, is_dense ? kc_dense_at(points, row, k) : kc_sparse_at(points, k));
 
@@ -340,28 +423,33 @@ static kc_status take_csr(kc_call *call, const kc_points *points, const int32_t 
 {
     const size_t bytes = kc_dtype_bytes(points->dtype), n_rows = (size_t)out->n_rows;
     int64_t *indptr = kc_call_take(call, n_rows + 1, sizeof *indptr);
+    size_t begin, end;
     int64_t *indices;
     char *values;
 
     if (indptr == NULL)
         return kc_fail_nomem(call->err);
     indptr[0] = 0;
-    for (size_t i = 0; i < n_rows; i++)
-        indptr[i + 1] = indptr[i] +
-                        kc_index_at(points->indptr, points->index_bytes, (size_t)rows[i] + 1) -
-                        kc_index_at(points->indptr, points->index_bytes, (size_t)rows[i]);
+    for (size_t i = 0; i < n_rows; i++) {
+        kc_row_of(points, (size_t)rows[i], &begin, &end);
+        indptr[i + 1] = indptr[i] + (int64_t)(end - begin);
+    }
     out->n_values = indptr[n_rows];
     indices = kc_call_take(call, kc_max(1, (size_t)out->n_values), sizeof *indices);
     values = kc_call_take(call, kc_max(1, (size_t)out->n_values), bytes);
     if (indices == NULL || values == NULL)
         return kc_fail_nomem(call->err);
     for (size_t i = 0; i < n_rows; i++) {
-        const size_t begin =
-            (size_t)kc_index_at(points->indptr, points->index_bytes, (size_t)rows[i]);
+        size_t to = (size_t)indptr[i];
 
-        for (size_t to = (size_t)indptr[i], k = begin; to < (size_t)indptr[i + 1]; to++, k++) {
-            indices[to] = kc_index_at(points->indices, points->index_bytes, k);
+        kc_row_of(points, (size_t)rows[i], &begin, &end);
+        for (size_t k = begin; k < end && to < (size_t)indptr[i + 1]; to++, k++) {
+            indices[to] = (int64_t)kc_column_at(points, k);
             memcpy(values + to * bytes, kc_sparse_at(points, k), bytes);
+        }
+        for (; to < (size_t)indptr[i + 1]; to++) { /* a row that was longer before */
+            indices[to] = 0;
+            memset(values + to * bytes, 0, bytes);
         }
     }
     out->indptr = indptr;

@@ -19,6 +19,21 @@ kc_status kc_points_check(kc_call *call, const kc_points *points);
  * end it. */
 kc_status kc_points_check_late(kc_call *call, const kc_points *points);
 
+/* Where the rows of a CSR view begin and end, and the columns of its values, in arrays of our own.
+ * Another thread may write to the caller's arrays at any time: what is read once can be held to its
+ * bounds (kc_row_of, kc_column_at); what is read again and again is copied first, and the copy is
+ * checked. */
+typedef struct kc_structure {
+    int64_t *indptr;
+    int32_t *cols;
+} kc_structure;
+
+/* Checks a CSR view as kc_points_check does; `out` is empty on failure. */
+kc_status kc_structure_copy(kc_call *call, const kc_points *points, kc_structure *out);
+
+/* Accepts an empty one. */
+void kc_structure_free(kc_context *ctx, kc_structure *structure);
+
 /* Rows *begin .. *end - 1 of chunk `chunk`, of kc_row_chunks that have about as many entries each,
  * however uneven the rows are: `indptr` says where they are.  Of an indptr that somebody changes
  * meanwhile, any rows there are. */
@@ -50,6 +65,24 @@ kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *
 KC_INLINE int64_t kc_index_at(const void *array, int32_t index_bytes, size_t k)
 {
     return index_bytes == 8 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
+/* Values *begin .. *end - 1 of a row of a CSR view: values there are, whatever indptr has become
+ * since it was checked. */
+KC_INLINE void kc_row_of(const kc_points *points, size_t row, size_t *begin, size_t *end)
+{
+    const size_t most = (size_t)points->n_values; /* a negative offset is larger */
+
+    *begin = kc_min((size_t)kc_index_at(points->indptr, points->index_bytes, row), most);
+    *end = kc_min((size_t)kc_index_at(points->indptr, points->index_bytes, row + 1), most);
+    *end = kc_max(*begin, *end);
+}
+
+/* The column of value k of a CSR view: one there is, likewise. */
+KC_INLINE size_t kc_column_at(const kc_points *points, size_t k)
+{
+    return kc_min((size_t)kc_index_at(points->indices, points->index_bytes, k),
+                  (size_t)points->n_cols - 1);
 }
 
 /* Where element (row, col) of a dense view lies, and value k of a CSR one. */

@@ -47,45 +47,34 @@ static kc_status borrow_dense(kc_call *call, const kc_points *points, kc_rowwise
         return KC_OK;
     if (!kc_mul_size(out->d, out->value_bytes, &row_bytes))
         return kc_fail_nomem(call->err);
-    out->owned = kc_alloc(call->ctx, out->n, row_bytes);
-    if (out->owned == NULL)
+    out->owned[0] = kc_alloc(call->ctx, out->n, row_bytes);
+    if (out->owned[0] == NULL)
         return kc_fail_nomem(call->err);
     for (size_t begin = 0; begin < out->n; begin += COPY_ROWS) {
-        copy_rows(points, begin, kc_min(out->n, begin + COPY_ROWS), out->owned);
+        copy_rows(points, begin, kc_min(out->n, begin + COPY_ROWS), out->owned[0]);
         if (is_cancelled(call, COPY_ROWS * out->d, &since_poll))
             return kc_call_stop_error(call);
     }
-    out->values = out->owned;
+    out->values = out->owned[0];
     out->row_bytes = (int64_t)row_bytes;
     return KC_OK;
 }
 
+/* A time limit does not end it: see kc_rowwise_check. */
 static kc_status borrow_sparse(kc_call *call, const kc_points *points, kc_rowwise *out)
 {
-    const size_t nnz = (size_t)kc_index_at(points->indptr, points->index_bytes, out->n);
-    int64_t *indptr;
-    int32_t *cols;
+    kc_structure own;
+    kc_status status;
 
+    kc_call_extend(call, HUGE_VAL);
+    status = kc_structure_copy(call, points, &own);
+    kc_call_expire(call);
+    KC_TRY(status);
     out->is_sparse = true;
+    out->indptr = out->owned[0] = own.indptr;
+    out->cols = out->owned[1] = own.cols;
     out->values = points->values;
-    out->are_ones = out->ops->are_ones(points->values, nnz);
-    if (points->index_bytes == 4) {
-        indptr = out->owned = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
-        if (indptr == NULL)
-            return kc_fail_nomem(call->err);
-        for (size_t i = 0; i <= out->n; i++)
-            indptr[i] = ((const int32_t *)points->indptr)[i];
-        out->indptr = indptr;
-        out->cols = points->indices;
-        return KC_OK;
-    }
-    cols = out->owned = kc_alloc(call->ctx, kc_max(1, nnz), sizeof *cols);
-    if (cols == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t k = 0; k < nnz; k++)
-        cols[k] = (int32_t)((const int64_t *)points->indices)[k];
-    out->indptr = points->indptr;
-    out->cols = cols;
+    out->are_ones = out->ops->are_ones(points->values, (size_t)own.indptr[out->n]);
     return KC_OK;
 }
 
@@ -114,7 +103,7 @@ kc_status kc_rowwise_open(kc_call *call, const kc_points *points, kc_rowwise *ou
     if (points->storage == KC_STRINGS)
         return kc_fail(call->err, KC_ERR_TYPE, "%s holds strings, linear learners take numbers",
                        kc_points_name(points));
-    KC_TRY(kc_points_check_late(call, points));
+    KC_TRY(kc_points_check_form(points, call->err));
     out->points = points;
     out->ops = kc_linear_ops_of(points->dtype);
     out->n = (size_t)points->n_rows;
@@ -140,7 +129,8 @@ kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *
 
 void kc_rowwise_free(kc_context *ctx, kc_rowwise *rows)
 {
-    kc_free(ctx, rows->owned);
+    kc_free(ctx, rows->owned[0]);
+    kc_free(ctx, rows->owned[1]);
     *rows = (kc_rowwise){0};
 }
 

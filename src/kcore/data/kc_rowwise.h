@@ -1,8 +1,8 @@
 /* Samples one after the other, as the linear learners read them: each a run of numbers, or a run of
  * (column, value).
  *
- * Dense rows whose numbers lie side by side and CSR rows with 32-bit columns are borrowed from the
- * view, of whichever type they are; anything else is copied once.  Every value is checked, all at
+ * Dense rows whose numbers lie side by side and the values of CSR rows are borrowed from the view,
+ * of whichever type they are; anything else is copied once.  Every value is checked, all at
  * once or, by who reads them in their order, just before: then they come from memory only once. */
 #ifndef KC_ROWWISE_H
 #define KC_ROWWISE_H
@@ -20,7 +20,7 @@ typedef struct kc_rowwise {
     int64_t row_bytes; /* dense: from one row to the next */
     const int64_t *indptr;
     const int32_t *cols;
-    void *owned;             /* what kc_rowwise_free releases */
+    void *owned[2];          /* what kc_rowwise_free releases */
     const kc_points *points; /* the view, to say what is wrong with it */
     size_t n_checked;        /* rows from the first on */
 } kc_rowwise;

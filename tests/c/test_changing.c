@@ -1,0 +1,280 @@
+/* CSR arrays that another thread writes to during a call: what comes of it may be any values or an
+ * error, but nothing is read or written outside of the arrays there are.
+ *
+ * A call is disturbed between any two of its steps that take memory, by an allocator that writes
+ * wild numbers over the arrays when it is asked for the n-th time: for every n, so that the same
+ * moments are met in every run.  Sanitizers see what is read then; without them, the numbers are
+ * such that most wild places are no memory. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "fault.h"
+#include "kc_test.h"
+#include "ref_points.h"
+
+#define N ((size_t)60)
+#define PASSES 3
+
+static struct {
+    kc_fault fault; /* the allocator that memory comes from */
+    ref_view *view;
+    size_t at; /* the allocation, from 1, before which the arrays change; 0: never */
+    size_t n_allocs;
+    bool are_values_spoilt;
+} spoiler;
+
+static void *spoil_and_alloc(void *data, size_t n_bytes, size_t alignment)
+{
+    const kc_points *p = &spoiler.view->points;
+
+    (void)data;
+    if (++spoiler.n_allocs == spoiler.at) {
+        ref_view_spoil(spoiler.view);
+        for (size_t k = 0; spoiler.are_values_spoilt && k < (size_t)p->n_values; k++)
+            ref_put(spoiler.view->owned[0], k, p->dtype, k % 3 != 0 ? NAN : 1e30);
+    }
+    return spoiler.fault.allocator.alloc(&spoiler.fault, n_bytes, alignment);
+}
+
+static void free_as_ever(void *data, void *ptr, size_t n_bytes)
+{
+    (void)data;
+    spoiler.fault.allocator.free(&spoiler.fault, ptr, n_bytes);
+}
+
+/* ---- What is called ----------------------------------------------------------------------- */
+
+typedef struct inputs {
+    const kc_points *x;
+    int32_t classes[N];
+    double *out; /* N x N, and what else there is room for */
+} inputs;
+
+typedef void call_fn(kc_context *ctx, const inputs *in);
+
+static kc_kernel *kernel_of(kc_context *ctx, int32_t op)
+{
+    const kc_kernel_node node = {.op = op, .gamma = 0.1, .coef0 = 1, .degree = 2};
+    kc_kernel *kernel = NULL;
+
+    return kc_kernel_create(ctx, &node, 1, &kernel, NULL) == KC_OK ? kernel : NULL;
+}
+
+static void compute_gram(kc_context *ctx, const inputs *in)
+{
+    for (int32_t op = KC_LINEAR; op <= KC_LAPLACIAN; op++) {
+        kc_kernel *kernel = kernel_of(ctx, op);
+
+        CHECK(kernel == NULL || kc_gram(ctx, NULL, kernel, in->x, NULL, KC_F64, in->out, (int64_t)N,
+                                        NULL) != KC_ERR_ARG);
+        kc_kernel_free(ctx, kernel);
+    }
+}
+
+static void look_at_values(kc_context *ctx, const inputs *in)
+{
+    CHECK(kc_variance(ctx, NULL, in->x, NULL, in->out, NULL) != KC_ERR_ARG);
+    CHECK(kc_check_finite(ctx, NULL, in->x, NULL) != KC_ERR_ARG);
+    CHECK(kc_check_points(ctx, NULL, in->x, NULL) != KC_ERR_ARG);
+}
+
+static void fit_and_decide(kc_context *ctx, const inputs *in)
+{
+    const kc_svm_data data = {
+        .struct_size = sizeof data,
+        .n_samples = (int64_t)N,
+        .x = in->x,
+        .classes = in->classes,
+        .n_classes = 2,
+    };
+    kc_kernel *kernel = kernel_of(ctx, KC_LINEAR);
+    kc_svm_settings settings;
+    kc_model *model = NULL;
+    kc_fit_info total = {.struct_size = sizeof total}, problem = {.struct_size = sizeof problem};
+
+    kc_svm_settings_init(&settings, sizeof settings);
+    settings.max_iter = 1000;
+    CHECK(kc_svm_fit(ctx, NULL, &settings, kernel, &data, &model, &total, &problem, NULL) !=
+          KC_ERR_ARG);
+    CHECK(model == NULL || kc_model_decision(ctx, NULL, model, in->x, KC_DECISION_PROBLEMS, in->out,
+                                             1, NULL) != KC_ERR_ARG);
+    kc_model_free(ctx, model);
+    kc_kernel_free(ctx, kernel);
+}
+
+static kc_perceptron_settings rule_of(int32_t is_direct)
+{
+    static const double eta[PASSES] = {1, 1, 1};
+
+    return (kc_perceptron_settings){
+        .struct_size = sizeof(kc_perceptron_settings),
+        .rule = KC_RULE_SINGLE,
+        .is_direct = is_direct,
+        .has_intercept = 1,
+        .n_passes = PASSES,
+        .eta = eta,
+    };
+}
+
+static kc_perceptron_data samples_of(const inputs *in)
+{
+    return (kc_perceptron_data){
+        .struct_size = sizeof(kc_perceptron_data),
+        .x = in->x,
+        .classes = in->classes,
+        .n_classes = 2,
+        .n_samples = (int64_t)N,
+    };
+}
+
+static void learn_weights(kc_context *ctx, const inputs *in)
+{
+    const kc_perceptron_data data = samples_of(in);
+    double *weights = in->out, intercepts[2] = {0};
+    int64_t mistakes[PASSES];
+    double criterion[PASSES];
+    kc_perceptron_margin margin;
+
+    for (int32_t is_direct = 0; is_direct < 2; is_direct++) {
+        const kc_perceptron_settings settings = rule_of(is_direct);
+        kc_perceptron_state state = {
+            .struct_size = sizeof state,
+            .weights = weights,
+            .intercepts = intercepts,
+            .random = {1, 2, 3, 4},
+            .mistakes = mistakes,
+            .criterion = criterion,
+        };
+
+        for (size_t t = 0; t < 2 * (size_t)in->x->n_cols; t++)
+            weights[t] = 0;
+        CHECK(kc_perceptron_run(ctx, NULL, &settings, &data, &state, 1, NULL) != KC_ERR_ARG);
+    }
+    CHECK(kc_linear_decision(ctx, NULL, in->x, weights, intercepts, 1, in->out + N * N / 2, NULL) !=
+          KC_ERR_ARG);
+    CHECK(kc_perceptron_measure(ctx, NULL, &data, 1, weights, 0, &margin, NULL) != KC_ERR_ARG);
+}
+
+static void learn_online(kc_context *ctx, const inputs *in)
+{
+    const kc_perceptron_settings settings = rule_of(0);
+    const kc_perceptron_data data = samples_of(in);
+    uint64_t random[4] = {1, 2, 3, 4};
+    kc_kernel *kernel = kernel_of(ctx, KC_RBF);
+    const kc_online_config config = {
+        .struct_size = sizeof config,
+        .kernel = kernel,
+        .dtype = KC_F64,
+        .n_cols = in->x->n_cols,
+        .is_sparse = 1,
+        .n_classes = 2,
+        .has_intercept = 1,
+        .random = random,
+    };
+    int64_t mistakes[PASSES];
+    double criterion[PASSES];
+
+    for (int is_fit = 0; is_fit < 2; is_fit++) {
+        kc_online_report report = {
+            .struct_size = sizeof report, .mistakes = mistakes, .criterion = criterion};
+        kc_online *online = NULL;
+
+        if (kc_online_create(ctx, &config, &online, NULL) != KC_OK)
+            continue;
+        CHECK((is_fit
+                   ? kc_online_fit(ctx, NULL, online, &settings, &data, -1, 1 << 20, &report, NULL)
+                   : kc_online_learn(ctx, NULL, online, &settings, &data, -1, &report, NULL)) !=
+              KC_ERR_ARG);
+        CHECK(kc_online_decision(ctx, NULL, online, in->x, KC_READING_LAST, in->out, NULL) !=
+              KC_ERR_ARG);
+        kc_online_free(ctx, online);
+    }
+    kc_kernel_free(ctx, kernel);
+}
+
+/* ---- Every moment ------------------------------------------------------------------------- */
+
+/* Whether the arrays were changed before the calls came to their end. */
+static bool run_disturbed(call_fn *call, const ref_samples *samples, ref_form form, size_t at)
+{
+    const kc_allocator allocator = {spoil_and_alloc, free_as_ever, NULL};
+    const kc_context_config config = {
+        .struct_size = sizeof config, .allocator = &allocator, .n_threads = 1};
+    ref_view view = ref_view_make(samples, form, KC_F64);
+    inputs in = {.x = &view.points, .out = calloc(N * N, sizeof(double))};
+    kc_context *ctx = NULL;
+
+    for (size_t i = 0; i < N; i++)
+        in.classes[i] = i % 3 == 0;
+    kc_fault_init(&spoiler.fault);
+    spoiler.view = &view;
+    spoiler.at = 0;
+    CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
+    spoiler.n_allocs = 0;
+    spoiler.at = at;
+    call(ctx, &in);
+    kc_context_free(ctx);
+    CHECK(kc_fault_is_clean(&spoiler.fault));
+    free(in.out);
+    ref_view_free(&view);
+    return spoiler.n_allocs >= at;
+}
+
+/* As panels (few columns, or many values) and as CSR. */
+static void disturb(call_fn *call)
+{
+    static const struct {
+        size_t d;
+        double density;
+    } sizes[] = {{7, 0.5}, {90, 0.6}, {300, 0.1}};
+
+    for (size_t k = 0; k < 3; k++) {
+        ref_samples samples = ref_random(k, N, sizes[k].d, sizes[k].density, KC_F64);
+
+        for (int form = REF_CSR; form < REF_N_FORMS; form++)
+            for (int spoilt = 0; spoilt < 2; spoilt++) {
+                size_t at = 1;
+
+                spoiler.are_values_spoilt = spoilt;
+                while (run_disturbed(call, &samples, (ref_form)form, at))
+                    at++;
+                CHECK(at > 1);
+            }
+        ref_samples_free(&samples);
+    }
+}
+
+static void kernels_stay_within_arrays_that_change(void)
+{
+    disturb(compute_gram);
+}
+
+static void checks_stay_within_arrays_that_change(void)
+{
+    disturb(look_at_values);
+}
+
+static void machines_stay_within_arrays_that_change(void)
+{
+    disturb(fit_and_decide);
+}
+
+static void perceptrons_stay_within_arrays_that_change(void)
+{
+    disturb(learn_weights);
+}
+
+static void online_learners_stay_within_arrays_that_change(void)
+{
+    disturb(learn_online);
+}
+
+int main(void)
+{
+    RUN(kernels_stay_within_arrays_that_change);
+    RUN(checks_stay_within_arrays_that_change);
+    RUN(machines_stay_within_arrays_that_change);
+    RUN(perceptrons_stay_within_arrays_that_change);
+    RUN(online_learners_stay_within_arrays_that_change);
+    return kc_test_end();
+}
