@@ -11,6 +11,7 @@ import pytest
 import kcore
 from conftest import assert_same_bits
 from kcore import KernelPerceptron, _core
+from kcore._rules import Samples
 from kcore.kernels import RBF, Laplacian
 from processes import in_child
 
@@ -133,9 +134,8 @@ def test_a_child_refuses_a_learner_that_another_thread_was_changing():
         may_go_on.wait(40)
 
     def learn():  # in place, as a single sample would be learnt from
-        model._fitted.learner.learn(
-            many, codes, 2, None, -1, False, 0.0, np.ones(1), 1, 0.0, wait, None
-        )
+        data, run = Samples(many, codes, 2, None), _core.Run(1, 0.0, wait)
+        model._fitted.learner.learn(data, -1, model._settings(), np.ones(1), run, None)
 
     def is_refused():
         for use in (lambda: model.predict(X), lambda: model.partial_fit(X[:1], y[:1])):
