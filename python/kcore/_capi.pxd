@@ -414,6 +414,19 @@ cdef extern from "kcore/kcore.h" nogil:
         kc_context *ctx, const kc_run *run, const kc_points *x, const double *weights,
         const double *intercepts, int32_t n_outputs, double *out, kc_error *err)
 
+    ctypedef struct kc_perceptron_history:
+        size_t struct_size
+        const kc_points *x
+        const kc_perceptron_update *updates
+        int64_t n_updates
+        int64_t n_steps
+        int32_t n_outputs
+        int32_t has_intercept
+
+    kc_status kc_perceptron_votes(
+        kc_context *ctx, const kc_run *run, const kc_perceptron_history *history,
+        const kc_points *x, double *out, int64_t out_ld, kc_error *err)
+
     ctypedef struct kc_perceptron_margin:
         double max_sq_norm
         double least

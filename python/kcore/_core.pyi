@@ -248,6 +248,13 @@ def linear_decision(
     intercepts: NDArray[np.float64],
     n_threads: int,
 ) -> NDArray[np.float64]: ...
+def perceptron_votes(
+    points: Points,
+    logs: list[tuple[Points | None, NDArray[np.void], int]],
+    n_outputs: int,
+    has_intercept: bool,
+    n_threads: int,
+) -> NDArray[np.float64]: ...
 def perceptron_measure(
     samples: Samples[Points], positive: int, vector: NDArray[np.float64], intercept: float
 ) -> tuple[float, float, int]: ...

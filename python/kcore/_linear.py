@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,8 +14,7 @@ from kcore import _core
 from kcore._base import Fitted
 from kcore._history import History
 from kcore._rules import Samples, round_up, theorem_bound
-from kcore._validate import Points
-from kcore._votes import Ballot
+from kcore._validate import CSR, Points, as_dense, take_rows
 
 
 class PassLog(NamedTuple):
@@ -30,6 +31,107 @@ class PassLog(NamedTuple):
         return cls(state.mistakes[:n_done], state.criterion[:n_done], state.log)
 
 
+# ---- Votes
+
+
+class _Rows(NamedTuple):
+    """Samples that never change, and can be followed by more."""
+
+    n: int
+    n_cols: int
+    data: History  # rows, or of CSR their values
+    indices: History | None = None
+    ends: History | None = None  # of each row of CSR, among the values
+
+    @classmethod
+    def of(cls, points: Points) -> Self:
+        """Return these samples as the first ones."""
+        if not isinstance(points, CSR):
+            return cls(points.shape[0], points.shape[1], History(points))
+        indices = History(points.indices.astype(np.int64))
+        ends = History(points.indptr[1:].astype(np.int64))
+        return cls(*points.shape, History(points.data), indices, ends)
+
+    def then(self, points: Points) -> Self:
+        """Return the samples followed by others, in the same form."""
+        n, data, indices, ends = self.n + points.shape[0], self.data, self.indices, self.ends
+        if indices is None or ends is None:
+            return type(self)(n, self.n_cols, data.then(as_dense(points)))
+        more = _as_csr(points)
+        return type(self)(
+            n,
+            self.n_cols,
+            data.then(more.data),
+            indices.then(more.indices),
+            ends.then(len(data) + more.indptr[1:]),
+        )
+
+    def points(self) -> Points:
+        """Return the samples."""
+        if self.indices is None or self.ends is None:
+            return self.data.numbers
+        indptr = np.concatenate([[0], self.ends.numbers])
+        return CSR(self.data.numbers, self.indices.numbers, indptr, (self.n, self.n_cols))
+
+
+class VoteLog:
+    """The updates of one problem, for predictions by vote. It never changes, but has successors.
+
+    Calls of `partial_fit` add to one log in time that does not depend on what it holds.
+
+    Attributes
+    ----------
+    samples : _Rows or None
+        Those with an update, in float64, as often as calls had one with them.
+    updates : History of _core.UPDATE
+        The updates, their samples by their places among those.
+    n_steps : int
+        Samples seen.
+    """
+
+    def __init__(self) -> None:
+        self.samples: _Rows | None = None
+        self.updates = History(np.empty(0, _core.UPDATE))
+        self.n_steps = 0
+
+    def then(self, points: Points, logs: Sequence[NDArray[np.void]], n_steps: int) -> VoteLog:
+        """Return this log followed by updates with `points`, until step `n_steps`."""
+        longer = copy.copy(self)
+        longer.n_steps = n_steps
+        updates = np.concatenate(logs)
+        if len(updates) == 0:
+            return longer
+        used, place = np.unique(updates["sample"], return_inverse=True)
+        taken = _as_float64(take_rows(points, used))
+        updates["sample"] = place + (0 if self.samples is None else self.samples.n)
+        longer.samples = _Rows.of(taken) if self.samples is None else self.samples.then(taken)
+        longer.updates = self.updates.then(updates)
+        return longer
+
+    def parts(self) -> tuple[Points | None, NDArray[np.void], int]:
+        """Return what the core reads: the samples, the updates, the number of samples seen."""
+        samples = None if self.samples is None else self.samples.points()
+        return samples, self.updates.numbers, self.n_steps
+
+
+def _as_csr(points: Points) -> CSR:
+    if isinstance(points, CSR):
+        return points
+    from scipy.sparse import csr_array
+
+    rows = csr_array(points)
+    return CSR(rows.data, rows.indices, rows.indptr, rows.shape)
+
+
+def _as_float64(points: Points) -> Points:
+    if isinstance(points, CSR):
+        return points._replace(data=points.data.astype(np.float64, copy=False))
+    return np.ascontiguousarray(points, dtype=np.float64)
+
+
+# ---- A fit
+
+
 class FittedLinear(Fitted):
     """Weight vectors and the history of how they were learnt.
 
@@ -43,7 +145,7 @@ class FittedLinear(Fitted):
         One for each problem.
     fixed_params : dict
         Parameters that must not change while weights are learnt.
-    votes : list of Ballot, optional
+    votes : list of VoteLog, optional
         Those so far, of each problem.
     """
 
@@ -54,7 +156,7 @@ class FittedLinear(Fitted):
         classes: NDArray[Any],
         states: list[_core.LinearState],
         fixed_params: dict[str, Any],
-        votes: list[Ballot] | None = None,
+        votes: list[VoteLog] | None = None,
     ) -> None:
         super().__init__(shape, names)
         self.classes = classes
@@ -62,7 +164,7 @@ class FittedLinear(Fitted):
         self.fixed_params = fixed_params
         self.mistakes = [History(np.empty(0, np.int64)) for _ in states]
         self.criterion = [History(np.empty(0)) for _ in states]
-        self.votes = [Ballot() for _ in states] if votes is None else list(votes)
+        self.votes = [VoteLog() for _ in states] if votes is None else list(votes)
         self.bound: float | None = None
         self.is_out_of_time = False
         self.is_finished = False  # the callback returned True

@@ -296,6 +296,74 @@ def linear_decision(points, weights, intercepts, int32_t n_threads):
     return out
 
 
+def perceptron_votes(points, logs, int32_t n_outputs, bint has_intercept, int32_t n_threads):
+    """Return the votes of all weight vectors that problems had, (n_samples, all outputs).
+
+    Each of `logs` is the samples of its updates or None, the updates, and the samples seen.
+    """
+    cdef View view
+    cdef Py_buffer vout
+    cdef double *values
+    cdef int64_t k, n_cols = n_outputs * <int64_t>len(logs)
+
+    memset(&vout, 0, sizeof(Py_buffer))
+    try:
+        open_view(&view, points, b"X")
+        out = empty((view.points.n_rows, n_cols), FLOAT64)
+        values = <double *>borrow(&vout, out, b"d", view.points.n_rows * n_cols, True)
+        for k in range(len(logs)):
+            count_votes(
+                logs[k], &view.points, n_outputs, has_intercept, n_threads,
+                values + k * n_outputs, n_cols)
+    finally:
+        PyBuffer_Release(&vout)
+        close_view(&view)
+    return out
+
+
+cdef int count_votes(
+    tuple log, const kc_points *x, int32_t n_outputs, bint has_intercept, int32_t n_threads,
+    double *out, int64_t out_ld,
+) except -1:
+    """Count the votes of one problem into its columns."""
+    cdef kc_context *ctx = the_context.ptr
+    cdef kc_run run = run_with(n_threads)
+    cdef kc_perceptron_history history
+    cdef kc_error err
+    cdef kc_status status
+    cdef View view
+    cdef Py_buffer vupdates
+
+    samples, updates, n_steps = log
+    memset(&view, 0, sizeof(View))
+    memset(&vupdates, 0, sizeof(Py_buffer))
+    memset(&history, 0, sizeof(history))
+    history.struct_size = sizeof(history)
+    history.n_steps = n_steps
+    history.n_outputs = n_outputs
+    history.has_intercept = has_intercept
+    try:
+        if samples is not None:
+            open_view(&view, samples, b"samples of updates")
+            history.x = &view.points
+        if type(updates) is not ndarray or updates.dtype != UPDATE:
+            raise TypeError("updates are an array of UPDATE")
+        PyObject_GetBuffer(updates, &vupdates, PyBUF_RECORDS_RO)
+        if vupdates.ndim != 1 or (
+            vupdates.shape[0] > 1 and vupdates.strides[0] != sizeof(kc_perceptron_update)
+        ):
+            raise TypeError("updates are contiguous")
+        history.updates = <kc_perceptron_update *>vupdates.buf
+        history.n_updates = vupdates.shape[0]
+        with nogil:
+            status = kc_perceptron_votes(ctx, &run, &history, x, out, out_ld, &err)
+        check(status, &err)
+    finally:
+        PyBuffer_Release(&vupdates)
+        close_view(&view)
+    return 0
+
+
 def perceptron_measure(samples, int32_t positive, vector, double intercept):
     """Return (max |x|^2, min z (a.x + b), number of mistakes) of one weight vector."""
     cdef kc_context *ctx = the_context.ptr

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core, exceptions
 from kcore._base import (
     as_samples,
-    check_finite,
     feature_names,
     fitted,
 )
@@ -42,7 +41,6 @@ from kcore._rules import (
 )
 from kcore._targets import as_labels
 from kcore._validate import Points, as_flag, as_real, as_reals, refuse_non_finite
-from kcore._votes import vote
 from kcore._warn import warn
 from kcore.kernel_perceptron import KernelPerceptron
 
@@ -489,10 +487,9 @@ class Perceptron(RuleEstimator):
         state: FittedLinear = self._state("decision_function")
         points = self._points_to_predict(X, state)
         if state.is_voted:
-            check_finite(points)  # by place, before they are cut into parts
-            values = vote(
-                state.votes,
+            values = _core.perceptron_votes(
                 points,
+                [log.parts() for log in state.votes],
                 state.n_outputs,
                 state.fixed_params["fit_intercept"],
                 self._n_threads(),

@@ -112,6 +112,62 @@ kc_status kc_linear_decision(kc_context *ctx, const kc_run *run, const kc_points
                        kc_linear_decide(&call, x, weights, intercepts, (size_t)n_outputs, out));
 }
 
+/* Places in x and among the outputs, and times in order: all that memory and counts depend on. */
+static kc_status check_updates(const kc_perceptron_history *h, kc_error *err)
+{
+    const int64_t n_rows = h->n_updates > 0 ? h->x->n_rows : 0;
+    int64_t before = 1;
+
+    for (int64_t k = 0; k < h->n_updates; k++) {
+        const kc_perceptron_update *u = &h->updates[k];
+
+        if (u->sample < 0 || u->sample >= n_rows || u->raised < 0 || u->raised >= h->n_outputs ||
+            u->lowered < -1 || u->lowered >= h->n_outputs)
+            return kc_fail(err, KC_ERR_INDEX,
+                           "updates[%lld] is of sample %d and outputs %d and %d; there are %lld "
+                           "samples and %d outputs",
+                           (long long)k, u->sample, u->raised, u->lowered, (long long)n_rows,
+                           h->n_outputs);
+        if (u->at < before || u->at > h->n_steps)
+            return kc_fail(err, KC_ERR_ARG, "updates[%lld].at is %lld, must be %lld to %lld",
+                           (long long)k, (long long)u->at, (long long)before,
+                           (long long)h->n_steps);
+        before = u->at;
+    }
+    return KC_OK;
+}
+
+static kc_status read_history(const kc_perceptron_history *from, kc_perceptron_history *h,
+                              kc_error *err)
+{
+    if (from == NULL)
+        return kc_fail(err, KC_ERR_ARG, "history is NULL");
+    KC_TRY(kc_struct_read(h, sizeof *h, from, "history", err));
+    if (h->n_updates < 0 || h->n_steps < 0 || h->n_outputs < 1)
+        return kc_fail(err, KC_ERR_ARG,
+                       "history: n_updates is %lld, n_steps %lld and n_outputs %d, must be at "
+                       "least 0, 0 and 1",
+                       (long long)h->n_updates, (long long)h->n_steps, h->n_outputs);
+    if (h->n_updates > 0 && (h->x == NULL || h->updates == NULL))
+        return kc_fail(err, KC_ERR_ARG, "history: x or updates is NULL");
+    return check_updates(h, err);
+}
+
+kc_status kc_perceptron_votes(kc_context *ctx, const kc_run *run,
+                              const kc_perceptron_history *history, const kc_points *x, double *out,
+                              int64_t out_ld, kc_error *err)
+{
+    kc_perceptron_history h;
+    kc_call call;
+
+    KC_TRY(read_history(history, &h, err));
+    if (x == NULL || out == NULL || out_ld < h.n_outputs)
+        return kc_fail(err, KC_ERR_ARG, "x or out is NULL, or out_ld is %lld, must be at least %d",
+                       (long long)out_ld, h.n_outputs);
+    KC_TRY(kc_call_begin(&call, ctx, run, "votes", err));
+    return kc_call_end(&call, kc_linear_vote(&call, &h, x, out, (size_t)out_ld));
+}
+
 kc_status kc_perceptron_measure(kc_context *ctx, const kc_run *run, const kc_perceptron_data *data,
                                 int32_t positive, const double *weights, double intercept,
                                 kc_perceptron_margin *out, kc_error *err)

@@ -5,6 +5,7 @@
 
 #include "base/kc_alloc.h"
 #include "data/kc_points.h"
+#include "function/kc_voted.h"
 
 /* Up to so many features, points are dense whatever they come as. */
 #define DENSE_COLS 128
@@ -62,7 +63,7 @@ void kc_online_free(kc_context *ctx, kc_online *online)
     if (online == NULL)
         return;
     kc_active_free(ctx, &online->set);
-    kc_ballots_free(ctx, &online->ballots);
+    kc_vote_log_free(ctx, &online->votes);
     kc_projection_free(ctx, &online->projection);
     kc_growing_free(ctx, &online->probe);
     kc_free(ctx, online->random);
@@ -87,7 +88,7 @@ kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more, s
 
     KC_TRY(kc_active_reserve(ctx, set, n, kc_growing_nnz(&set->points) + nnz_more, err));
     if (online->is_voted)
-        KC_TRY(kc_ballots_reserve(ctx, &online->ballots, online->ballots.n + n_updates, err));
+        KC_TRY(kc_vote_log_reserve(ctx, &online->votes, online->votes.n + n_updates, err));
     if (online->budget > 0 && online->strategy == KC_STRATEGY_PROJECTION)
         KC_TRY(kc_projection_reserve(ctx, &online->projection, n + 1, err));
     return KC_OK;
@@ -164,6 +165,28 @@ static void read_values(void *data, size_t row, const double *values)
     memcpy(r->out + row * r->n_outputs, values, r->n_outputs * sizeof *values);
 }
 
+static kc_status count_votes(kc_call *call, const kc_online *online, const kc_points *x,
+                             double *out)
+{
+    const kc_active *set = &online->set;
+    const kc_voted f = {
+        .kernel = set->kernel,
+        .dtype = set->dtype,
+        .points = &set->points.points,
+        .columns = set->ids,
+        .n = set->n,
+        .n_cols = set->n_cols,
+        .offset = set->offset,
+        .n_outputs = set->n_outputs,
+        .is_joint = online->is_direct,
+        .updates = online->votes.updates,
+        .n_updates = online->votes.n,
+        .n_steps = set->n_steps,
+    };
+
+    return kc_voted_count(call, &f, x, out, set->n_outputs);
+}
+
 kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_points *x,
                            kc_reading kind, double *out)
 {
@@ -171,7 +194,7 @@ kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_poin
     kc_expansion f;
 
     if (kind == KC_READING_VOTES)
-        return kc_ballots_count(call, &online->set, &online->ballots, online->is_direct, x, out);
+        return count_votes(call, online, x, out);
     KC_TRY(kc_active_expansion(call, &online->set, kind == KC_READING_MEAN, &f));
     return kc_expansion_evaluate(call, &f, x, read_values, &r);
 }

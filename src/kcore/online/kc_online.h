@@ -8,8 +8,9 @@
 #ifndef KC_ONLINE_H
 #define KC_ONLINE_H
 
-#include "online/kc_ballots.h"
+#include "online/kc_active.h"
 #include "online/kc_projection.h"
+#include "online/kc_vote_log.h"
 
 struct kc_online {
     int32_t n_classes;
@@ -20,7 +21,7 @@ struct kc_online {
     uint64_t *random; /* 4 * n_problems */
     int64_t n_seen, n_updates;
     kc_active set;
-    kc_ballots ballots;       /* where is_voted */
+    kc_vote_log votes;        /* where is_voted */
     kc_projection projection; /* where the strategy needs it */
 
     /* For one sample at a time. */

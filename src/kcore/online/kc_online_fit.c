@@ -36,7 +36,7 @@ typedef struct fit {
     double *criterion;
     bool *is_solved; /* n_problems */
     int64_t n_updates;
-    kc_ballots log; /* by sample, not by place */
+    kc_vote_log log; /* by sample, not by place */
 } fit;
 
 /* ---- Where learning starts ----------------------------------------------------------------- */
@@ -248,9 +248,9 @@ static kc_status solve_logged(fit *f, kc_kernel_problem *problem, kc_perceptron_
         return kc_fail_nomem(call->err);
     for (; problem->n_before < end; problem->n_before++, one.eta++) {
         KC_TRY(kc_kernel_perceptron_solve(call, problem, state, values));
-        KC_TRY(kc_ballots_reserve(call->ctx, &f->log, f->log.n + (size_t)state->n_log, call->err));
+        KC_TRY(kc_vote_log_reserve(call->ctx, &f->log, f->log.n + (size_t)state->n_log, call->err));
         for (int64_t u = 0; u < state->n_log; u++)
-            kc_ballots_add(&f->log, state->log[u]);
+            kc_vote_log_add(&f->log, state->log[u]);
         add_passes(f, problem->n_before, state);
         if (state->is_converged || kc_call_stopped(call))
             break;
@@ -336,7 +336,7 @@ static bool has_part(const fit *f, size_t i)
 static kc_status reserve_parts(fit *f)
 {
     kc_active *set = &f->online->set;
-    kc_ballots *ballots = &f->online->ballots;
+    kc_vote_log *votes = &f->online->votes;
     size_t n = set->n, nnz = kc_growing_nnz(&set->points);
 
     for (size_t i = 0; i < f->n; i++)
@@ -345,7 +345,7 @@ static kc_status reserve_parts(fit *f)
             nnz += set->kernel != NULL ? kc_growing_row_nnz(&set->points, &f->x, i) : 0;
         }
     KC_TRY(kc_active_reserve(f->call->ctx, set, n, nnz, f->call->err));
-    return kc_ballots_reserve(f->call->ctx, ballots, ballots->n + f->log.n, f->call->err);
+    return kc_vote_log_reserve(f->call->ctx, votes, votes->n + f->log.n, f->call->err);
 }
 
 /* From here on nothing can fail. */
@@ -377,7 +377,7 @@ static void store_parts(fit *f)
         kc_perceptron_update update = f->log.updates[u];
 
         update.sample = f->place_of[update.sample];
-        kc_ballots_add(&online->ballots, update);
+        kc_vote_log_add(&online->votes, update);
     }
     memcpy(set->intercepts, f->intercepts, f->n_outputs * sizeof *set->intercepts);
     memcpy(set->late_intercepts, f->late_intercepts, f->n_outputs * sizeof *set->intercepts);
@@ -469,7 +469,7 @@ kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *les
         status = KC_OK;
     }
     online->is_learning = false;
-    kc_ballots_free(call->ctx, &f.log);
+    kc_vote_log_free(call->ctx, &f.log);
     kc_store_free(call->ctx, f.store);
     kc_packed_free(call->ctx, &f.x);
     kc_matrix_free(call->ctx, &f.matrix);

@@ -40,7 +40,7 @@ static header describe(const kc_online *online)
         .n_cols = set->n_cols,
         .n = set->n,
         .nnz = kc_growing_nnz(&set->points),
-        .n_updates_kept = online->ballots.n,
+        .n_updates_kept = online->votes.n,
         .n_factor = online->projection.n,
         .n_arrived = set->n_arrived,
         .n_seen = online->n_seen,
@@ -112,8 +112,8 @@ static void walk(kc_online *online, tape *t)
     }
     if (set->kernel != NULL)
         pass_points(t, &set->points.points);
-    for (size_t u = 0; u < online->ballots.n; u++)
-        pass_update(t, &online->ballots.updates[u]);
+    for (size_t u = 0; u < online->votes.n; u++)
+        pass_update(t, &online->votes.updates[u]);
     pass(t, p->place_of, p->n, sizeof *p->place_of);
     for (size_t r = 0; r < p->n; r++)
         pass(t, p->factor + r * p->capacity, r + 1, sizeof *p->factor);
@@ -207,12 +207,12 @@ static kc_status make_room(kc_context *ctx, const header *h, kc_online *online, 
     kc_active *set = &online->set;
 
     KC_TRY(kc_active_reserve(ctx, set, h->n, h->nnz, err));
-    KC_TRY(kc_ballots_reserve(ctx, &online->ballots, h->n_updates_kept, err));
+    KC_TRY(kc_vote_log_reserve(ctx, &online->votes, h->n_updates_kept, err));
     if (h->n_factor > 0)
         KC_TRY(kc_projection_reserve(ctx, &online->projection, h->n_factor + 1, err));
     set->n = h->n;
     set->points.points.n = h->is_given ? 0 : h->n;
-    online->ballots.n = h->n_updates_kept;
+    online->votes.n = h->n_updates_kept;
     online->projection.n = h->n_factor;
     set->n_arrived = h->n_arrived;
     online->n_seen = h->n_seen;
@@ -250,8 +250,8 @@ static bool are_updates(const kc_online *online)
 {
     const int64_t n = (int64_t)online->set.n, n_outputs = (int64_t)online->set.n_outputs;
 
-    for (size_t u = 0; u < online->ballots.n; u++) {
-        const kc_perceptron_update *update = &online->ballots.updates[u];
+    for (size_t u = 0; u < online->votes.n; u++) {
+        const kc_perceptron_update *update = &online->votes.updates[u];
 
         if (update->sample < 0 || update->sample >= n || update->raised < 0 ||
             update->raised >= n_outputs || update->lowered < -1 || update->lowered >= n_outputs)

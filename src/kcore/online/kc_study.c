@@ -188,11 +188,11 @@ static void log_update(kc_online *online, size_t place, const double *steps)
             update.raised = (int32_t)o;
             update.step = steps[o];
             if (!online->is_direct)
-                kc_ballots_add(&online->ballots, update);
+                kc_vote_log_add(&online->votes, update);
         }
     }
     if (online->is_direct)
-        kc_ballots_add(&online->ballots, update);
+        kc_vote_log_add(&online->votes, update);
 }
 
 /* K(x, x) + offset: what budgets weigh points by. */

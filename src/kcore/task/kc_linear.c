@@ -5,6 +5,7 @@
 
 #include "base/kc_thread.h"
 #include "data/kc_rowwise.h"
+#include "function/kc_voted.h"
 #include "solver/kc_perceptron.h"
 
 /* Products of one chunk of decision values. */
@@ -74,6 +75,47 @@ kc_status kc_linear_decide(kc_call *call, const kc_points *points, const double 
     if (status == KC_OK)
         status = decide_all(call, &x, weights, intercepts, n_outputs, out);
     kc_rowwise_free(call->ctx, &x);
+    return status;
+}
+
+/* x_i.x is a kernel value like any other: in float64, as the vectors are. */
+static kc_status vote_by(kc_call *call, const kc_kernel *kernel, const kc_packed *points,
+                         const kc_perceptron_history *history, const kc_points *x, double *out,
+                         size_t ld)
+{
+    const kc_voted f = {
+        .kernel = kernel,
+        .dtype = KC_F64,
+        .points = points,
+        .n = points->n,
+        .n_cols = (size_t)x->n_cols,
+        .offset = history->has_intercept ? 1 : 0,
+        .n_outputs = (size_t)history->n_outputs,
+        .is_joint = history->n_outputs > 1,
+        .updates = history->updates,
+        .n_updates = (size_t)history->n_updates,
+        .n_steps = &history->n_steps,
+    };
+
+    return kc_voted_count(call, &f, x, out, ld);
+}
+
+kc_status kc_linear_vote(kc_call *call, const kc_perceptron_history *history, const kc_points *x,
+                         double *out, size_t ld)
+{
+    const kc_kernel_node dot = {.op = KC_LINEAR};
+    kc_packed points = {.dtype = KC_F64};
+    kc_kernel *kernel = NULL;
+    kc_status status = kc_kernel_create(call->ctx, &dot, 1, &kernel, call->err);
+
+    if (status == KC_OK)
+        status = kc_kernel_check(kernel, x, history->n_updates > 0 ? history->x : x, call->err);
+    if (status == KC_OK && history->n_updates > 0)
+        status = kc_packed_create(call, history->x, KC_F64, &points);
+    if (status == KC_OK)
+        status = vote_by(call, kernel, &points, history, x, out, ld);
+    kc_packed_free(call->ctx, &points);
+    kc_kernel_free(call->ctx, kernel);
     return status;
 }
 

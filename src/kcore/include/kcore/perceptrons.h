@@ -105,6 +105,27 @@ KC_API KC_MUST_CHECK kc_status kc_linear_decision(kc_context *ctx, const kc_run 
                                                   const double *intercepts, int32_t n_outputs,
                                                   double *out, kc_error *err);
 
+/* How weight vectors came to be, for a prediction by votes of all that there were: the next one is
+ * the last one plus step * x of an update, the first one is zero. */
+typedef struct kc_perceptron_history {
+    size_t struct_size;                  /* sizeof(kc_perceptron_history) */
+    const kc_points *x;                  /* samples of the updates; NULL where there is no update */
+    const kc_perceptron_update *updates; /* as kc_perceptron_state.log has them, one run after the
+                                            other; `sample` is a row of x */
+    int64_t n_updates;
+    int64_t n_steps;       /* of the state at the end */
+    int32_t n_outputs;     /* 1; direct: n_classes */
+    int32_t has_intercept; /* as in the settings */
+} kc_perceptron_history;
+
+/* out[i * out_ld + o]: every vector votes on x_i, as often as there were samples that it survived.
+ * One output: votes for less votes against; more: those that output o won against the others.  Row
+ * by row the same bits. */
+KC_API KC_MUST_CHECK kc_status kc_perceptron_votes(kc_context *ctx, const kc_run *run,
+                                                   const kc_perceptron_history *history,
+                                                   const kc_points *x, double *out, int64_t out_ld,
+                                                   kc_error *err);
+
 /* What the convergence bound needs: max |x|^2, and min and count of y.a over the samples. */
 typedef struct kc_perceptron_margin {
     double max_sq_norm; /* of x, without the 1 of the intercept */
