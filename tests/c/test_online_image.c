@@ -152,6 +152,139 @@ static void bytes_with_errors_are_refused_or_harmless(void)
     kc_kernel_free(ctx, kernel);
 }
 
+/* ---- Every bit, every number ---------------------------------------------------------------- */
+
+/* Where the header says how long the image is, and where counts and arrays begin. */
+#define AT_LENGTH 8
+#define AT_COUNTS 16
+#define AT_ARRAYS 128
+
+/* Few points, so that there are few bits. */
+#define FEW ((size_t)8)
+
+typedef struct trial {
+    const kc_kernel *kernel;
+    const online_case *c;
+    ref_view view;
+    size_t n_loaded;
+} trial;
+
+/* Bytes that were taken are a learner: it decides, learns one sample and many, and is saved again
+ * as what can be loaded. */
+static void use_in_every_way(trial *t, kc_online *online)
+{
+    const kc_reading readings[] = {KC_READING_LAST, KC_READING_MEAN, KC_READING_VOTES};
+    const kc_online_info info = online_info(online);
+    double *out = calloc(t->c->n * (size_t)info.n_outputs, sizeof *out);
+    online_call one = {.begin = 5, .end = 6, .first = -1};
+    online_call many = {.first = 2, .n_passes = 2, .is_shuffled = 1};
+    kc_online *twin = NULL;
+    char *bytes;
+
+    for (size_t k = 0; k < 3; k++)
+        (void)!kc_online_decision(ctx, NULL, online, &t->view.points, readings[k], out, NULL);
+    for (int round = 0; round < 3; round++)
+        (void)!online_run(ctx, online, t->c, &one, false);
+    (void)!online_run(ctx, online, t->c, &many, false);
+    (void)!online_run(ctx, online, t->c, &many, true);
+    bytes = malloc((size_t)online_info(online).n_bytes);
+    kc_online_save(online, bytes);
+    CHECK(kc_online_load(ctx, t->kernel, bytes, online_info(online).n_bytes, &twin, NULL) == KC_OK);
+    kc_online_free(ctx, twin);
+    free(bytes);
+    free(out);
+}
+
+static bool try_bytes(trial *t, const char *bytes, size_t n_bytes)
+{
+    kc_online *online = NULL;
+
+    if (kc_online_load(ctx, t->kernel, bytes, (int64_t)n_bytes, &online, NULL) != KC_OK)
+        return false;
+    t->n_loaded++;
+    if (online_info(online).n_cols == (int64_t)t->c->d)
+        use_in_every_way(t, online);
+    kc_online_free(ctx, online);
+    return true;
+}
+
+/* A count of the header changes how long an image must be: every length is tried, what is missing
+ * being zero. */
+static void try_lengths(trial *t, const char *bytes, size_t n_bytes)
+{
+    char *longer = calloc(2 * n_bytes, 1);
+
+    memcpy(longer, bytes, n_bytes);
+    for (size_t n = AT_ARRAYS; n <= 2 * n_bytes; n += 4) {
+        const uint64_t length = n;
+
+        memcpy(longer + AT_LENGTH, &length, sizeof length);
+        if (try_bytes(t, longer, n))
+            break;
+    }
+    free(longer);
+}
+
+static void try_bits_and_numbers(trial *t, const char *bytes, size_t n_bytes)
+{
+    static const int64_t numbers[] = {
+        0, -1, 1, INT32_MAX, INT64_MAX, INT64_MIN, (int64_t)1 << 62, 0x7ff8000000000000};
+    char *bad = malloc(n_bytes);
+
+    for (size_t bit = 0; bit < 8 * n_bytes; bit++) {
+        memcpy(bad, bytes, n_bytes);
+        bad[bit / 8] ^= (char)(1 << bit % 8);
+        if (bit / 8 >= AT_COUNTS && bit / 8 < AT_ARRAYS)
+            try_lengths(t, bad, n_bytes);
+        else
+            try_bytes(t, bad, n_bytes);
+    }
+    for (size_t at = AT_COUNTS; at + 8 <= n_bytes; at += 4)
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            memcpy(bad, bytes, n_bytes);
+            memcpy(bad + at, &numbers[k], 8);
+            try_bytes(t, bad, n_bytes);
+        }
+    free(bad);
+}
+
+/* Under the sanitizers: an image is refused, or makes a learner that is safe to use. */
+static void every_bit_of_an_image_may_be_wrong(void)
+{
+    static const online_options few[] = {
+        {.is_averaged = 1},
+        {.is_voted = 1, .is_direct = 1},
+        {.is_averaged = 1, .is_sparse = 1},
+        {.budget = 3, .strategy = KC_STRATEGY_OLDEST},
+        {.budget = 3, .strategy = KC_STRATEGY_SMALLEST, .is_sparse = 1},
+        {.budget = 3, .strategy = KC_STRATEGY_PROJECTION, .is_sparse = 1, .no_intercept = 1},
+        {.budget = 3, .strategy = KC_STRATEGY_MERGE, .is_sparse = 1},
+    };
+    kc_kernel *kernel = make_kernel();
+
+    for (size_t k = 0; k < sizeof few / sizeof *few; k++) {
+        const size_t d = few[k].is_sparse ? 130 : 2;
+        online_case c = online_case_make(FEW, d, 3, KC_F64);
+        trial t = {.kernel = kernel, .c = &c};
+        kc_online *online;
+        char *bytes;
+
+        for (size_t i = 0; few[k].is_sparse && i < FEW * d; i++) /* a few nonzeros */
+            c.samples.x[i] = i % d % 40 == i / d ? 1 + (double)(i % 3) : 0;
+        t.view = ref_view_make(&c.samples, REF_DENSE, KC_F64);
+        online = learn_half(&c, &few[k]);
+        bytes = malloc((size_t)online_info(online).n_bytes);
+        kc_online_save(online, bytes);
+        try_bits_and_numbers(&t, bytes, (size_t)online_info(online).n_bytes);
+        CHECK(t.n_loaded > 100);
+        free(bytes);
+        kc_online_free(ctx, online);
+        ref_view_free(&t.view);
+        online_case_free(&c);
+    }
+    kc_kernel_free(ctx, kernel);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -160,6 +293,7 @@ int main(void)
     RUN(an_empty_learner_can_be_saved);
     RUN(bytes_cut_short_or_too_long_are_refused);
     RUN(bytes_with_errors_are_refused_or_harmless);
+    RUN(every_bit_of_an_image_may_be_wrong);
     kc_context_free(ctx);
     return kc_test_end();
 }

@@ -134,6 +134,9 @@ static kc_status read_input(const kc_online *online, const kc_perceptron_setting
     KC_TRY(kc_perceptron_check_labels(&out->data, (int64_t)kc_lesson_samples(&out->lesson), err));
     if (first < -1)
         return kc_fail(err, KC_ERR_ARG, "first is %lld, must be -1 or more", (long long)first);
+    if (first > KC_COUNT_MAX)
+        return kc_fail(err, KC_ERR_ARG, "first is %lld, must be at most %lld", (long long)first,
+                       (long long)KC_COUNT_MAX);
     return read_report(report, out->settings.n_passes, &out->report, err);
 }
 

@@ -36,6 +36,7 @@ static void *state_at(kc_perceptron_state *states, int32_t k)
 static kc_status check_state(const kc_perceptron_settings *settings, const kc_perceptron_data *data,
                              const kc_perceptron_state *state, int32_t k, kc_error *err)
 {
+    const int64_t counts[] = {state->n_steps, state->n_updates, state->changed_at, state->best_run};
     const uint64_t *r = state->random;
 
     if (!has_arrays(state))
@@ -45,6 +46,10 @@ static kc_status check_state(const kc_perceptron_settings *settings, const kc_pe
                        state->positive, data->n_classes - 1);
     if ((r[0] | r[1] | r[2] | r[3]) == 0)
         return kc_fail(err, KC_ERR_ARG, "states[%d]: random is all zeros", k);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        if (counts[c] < 0 || counts[c] > KC_COUNT_MAX)
+            return kc_fail(err, KC_ERR_ARG, "states[%d]: a count is %lld, must be 0 to %lld", k,
+                           (long long)counts[c], (long long)KC_COUNT_MAX);
     return KC_OK;
 }
 

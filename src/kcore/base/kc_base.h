@@ -63,6 +63,16 @@ KC_INLINE size_t kc_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* Samples, points, steps and updates are counted up to here, and no further: no sum of a few counts
+ * overflows, whatever numbers a caller or an image begins with. */
+#define KC_COUNT_MAX ((int64_t)1 << 62)
+
+/* *count + n, both in 0 .. KC_COUNT_MAX. */
+KC_INLINE void kc_count(int64_t *count, int64_t n)
+{
+    *count = *count < KC_COUNT_MAX - n ? *count + n : KC_COUNT_MAX;
+}
+
 /* The least multiple of `step` that is not below n. */
 KC_INLINE size_t kc_round_up(size_t n, size_t step)
 {

@@ -135,6 +135,12 @@ static void note_square(kc_active *set, size_t place)
     set->sq_coef[place] = sum;
 }
 
+static void note_arrival(kc_active *set, size_t place)
+{
+    set->arrived[place] = set->n_arrived;
+    kc_count(&set->n_arrived, 1);
+}
+
 void kc_active_put(kc_active *set, size_t place, const kc_newcomer *x)
 {
     assert(place <= set->n && set->n < set->capacity + (place < set->n));
@@ -143,7 +149,7 @@ void kc_active_put(kc_active *set, size_t place, const kc_newcomer *x)
     set->n += place == set->n;
     set->ids[place] = x->id;
     set->diag[place] = x->diag;
-    set->arrived[place] = set->n_arrived++;
+    note_arrival(set, place);
     for (size_t o = 0; o < set->n_outputs; o++) {
         set->coef[o * set->capacity + place] = 0;
         if (set->late != NULL)
@@ -192,6 +198,8 @@ void kc_active_assign(kc_active *set, size_t place, const double *coef, const do
 void kc_active_spread(kc_active *set, const int32_t *place_of, const double *shares, size_t n,
                       const double *amounts)
 {
+    if (n == 0)
+        return;
     for (size_t o = 0; o < set->n_outputs; o++) {
         double *coef = set->coef + o * set->capacity;
         double sum = 0;
@@ -210,7 +218,7 @@ void kc_active_mix(kc_active *set, size_t place, double h, const kc_newcomer *x,
 {
     kc_growing_mix(&set->points, place, h, x->x, x->row);
     set->ids[place] = -1;
-    set->arrived[place] = set->n_arrived++;
+    note_arrival(set, place);
     kc_active_step(set, place, coef);
 }
 
@@ -244,13 +252,13 @@ void kc_active_values(const kc_active *set, const void *k, double *sums, double 
 void kc_active_coef(const kc_active *set, bool is_mean, double *coef, double *intercepts)
 {
     for (size_t o = 0; o < set->n_outputs; o++) {
-        const double *from = set->coef + o * set->capacity;
+        const size_t row = o * set->capacity; /* of arrays that an empty set does not have */
         const double t = (double)set->n_steps[o];
         const bool has_mean = is_mean && set->late != NULL && t > 0;
-        const double *late = has_mean ? set->late + o * set->capacity : from;
 
-        for (size_t i = 0; i < set->n; i++)
-            coef[o * set->n + i] = has_mean ? ((t + 1) * from[i] - late[i]) / t : from[i];
+        for (size_t i = row; i < row + set->n; i++)
+            coef[o * set->n + i - row] =
+                has_mean ? ((t + 1) * set->coef[i] - set->late[i]) / t : set->coef[i];
         intercepts[o] = has_mean ? ((t + 1) * set->intercepts[o] - set->late_intercepts[o]) / t
                                  : set->intercepts[o];
     }

@@ -24,13 +24,13 @@ typedef struct kc_active {
     size_t n_outputs;
     size_t n, capacity; /* places */
     kc_growing points;
-    double *coef;     /* n_outputs x capacity */
-    double *late;     /* the same, or NULL: no mean */
-    double *sq_coef;  /* capacity: sum over the outputs of coef^2 */
-    double *diag;     /* capacity: K(x, x) + offset */
-    int64_t *ids;     /* capacity: number of the sample, -1: a mixture */
-    int64_t *arrived; /* capacity: when, in points added before */
-    int64_t n_arrived;
+    double *coef;            /* n_outputs x capacity */
+    double *late;            /* the same, or NULL: no mean */
+    double *sq_coef;         /* capacity: sum over the outputs of coef^2 */
+    double *diag;            /* capacity: K(x, x) + offset */
+    int64_t *ids;            /* capacity: number of the sample, -1: a mixture */
+    int64_t *arrived;        /* capacity: when, in points added before */
+    int64_t n_arrived;       /* never less than n */
     double *intercepts;      /* n_outputs */
     double *late_intercepts; /* n_outputs */
     int64_t *n_steps;        /* n_outputs: samples looked at */

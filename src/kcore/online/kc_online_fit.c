@@ -351,6 +351,7 @@ static kc_status reserve_parts(fit *f)
 /* From here on nothing can fail. */
 static void store_parts(fit *f)
 {
+    int64_t n_seen = f->first;
     kc_online *online = f->online;
     kc_active *set = &online->set;
     const double *none = f->values; /* steps of zero: the coefficients are assigned */
@@ -381,11 +382,13 @@ static void store_parts(fit *f)
     }
     memcpy(set->intercepts, f->intercepts, f->n_outputs * sizeof *set->intercepts);
     memcpy(set->late_intercepts, f->late_intercepts, f->n_outputs * sizeof *set->intercepts);
-    memcpy(set->n_steps, f->n_steps, f->n_outputs * sizeof *set->n_steps);
+    for (size_t o = 0; o < f->n_outputs; o++)
+        set->n_steps[o] = f->n_steps[o] < KC_COUNT_MAX ? f->n_steps[o] : KC_COUNT_MAX;
     memcpy(online->random, f->random, 4 * online->n_problems * sizeof *online->random);
-    online->n_updates += f->n_updates;
-    if (f->first + (int64_t)f->n > online->n_seen)
-        online->n_seen = f->first + (int64_t)f->n;
+    kc_count(&online->n_updates, f->n_updates);
+    kc_count(&n_seen, (int64_t)f->n);
+    if (n_seen > online->n_seen)
+        online->n_seen = n_seen;
 }
 
 /* What the bound of the convergence theorem is made of. */

@@ -155,6 +155,22 @@ static kc_status fail(kc_error *err, const char *what)
     return kc_fail(err, KC_ERR_ARG, "the bytes are not those of a learner: %s", what);
 }
 
+static bool is_count(int64_t count)
+{
+    return count >= 0 && count <= KC_COUNT_MAX;
+}
+
+static bool are_flags(const header *h)
+{
+    const int32_t flags[] = {h->is_sparse, h->is_given,    h->has_offset,
+                             h->is_direct, h->is_averaged, h->is_voted};
+
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (flags[k] != 0 && flags[k] != 1)
+            return false;
+    return h->unused == 0;
+}
+
 static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n_bytes,
                               kc_error *err)
 {
@@ -166,11 +182,20 @@ static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n
     if ((h->dtype != KC_F32 && h->dtype != KC_F64) || h->n_classes < 2 || h->n_cols < 1 ||
         h->n_cols > INT32_MAX || h->budget > INT32_MAX)
         return fail(err, "wrong type or number of classes or columns");
+    if (!are_flags(h))
+        return fail(err, "a flag that is neither 0 nor 1");
     if (h->is_given != (kernel == NULL))
         return fail(err, "the kernel is missing, or there was none");
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
         if (counts[k] > n_bytes || counts[k] > INT32_MAX)
             return fail(err, "a count is larger than they are");
+    if (!is_count(h->n_arrived) || h->n_arrived < (int64_t)h->n || !is_count(h->n_seen) ||
+        !is_count(h->n_updates))
+        return fail(err, "a count is negative, too large, or less than what is there");
+    if (h->n_updates_kept > 0 && !h->is_voted)
+        return fail(err, "updates of a learner that keeps none");
+    if (h->nnz > 0 && (h->is_given || !h->is_sparse))
+        return fail(err, "columns of points that are not sparse");
     if ((h->budget > 0 && (h->n > h->budget || h->strategy < KC_STRATEGY_OLDEST ||
                            h->strategy > KC_STRATEGY_MERGE || h->is_averaged || h->is_voted)) ||
         (h->is_given && h->budget > 0))
@@ -275,9 +300,29 @@ static bool are_places(const kc_projection *p, size_t n_points)
 
 static bool are_ids(const kc_active *set)
 {
-    for (size_t i = 0; i < set->n && set->kernel == NULL; i++)
-        if (set->ids[i] < 0 || set->ids[i] >= (int64_t)set->n_cols)
+    const bool is_given = set->kernel == NULL;
+
+    for (size_t i = 0; i < set->n; i++)
+        if (set->ids[i] < (is_given ? 0 : -1) ||
+            (is_given && set->ids[i] >= (int64_t)set->n_cols) || set->arrived[i] < 0 ||
+            set->arrived[i] > set->n_arrived)
             return false;
+    return true;
+}
+
+/* Of each output the steps; of each problem the state of its order, which is never all zeros: there
+ * would be no end to what is drawn with it. */
+static bool are_states(const kc_online *online)
+{
+    for (size_t o = 0; o < online->set.n_outputs; o++)
+        if (!is_count(online->set.n_steps[o]))
+            return false;
+    for (size_t k = 0; k < online->n_problems; k++) {
+        const uint64_t *r = online->random + 4 * k;
+
+        if ((r[0] | r[1] | r[2] | r[3]) == 0)
+            return false;
+    }
     return true;
 }
 
@@ -297,6 +342,8 @@ static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes
     if ((p->is_sparse && !are_columns(p)) || !are_updates(online) ||
         !are_places(&online->projection, online->set.n) || !are_ids(&online->set))
         return fail(err, "an index that points nowhere");
+    if (!are_states(online))
+        return fail(err, "a state that no learner has");
     return KC_OK;
 }
 

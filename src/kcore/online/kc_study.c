@@ -132,7 +132,7 @@ static void count_mistake(const study *s, size_t i, double value)
     s->report->mistakes[s->pass]++;
     s->report->criterion[s->pass] += weight_of(s, i) * (s->lesson->settings->margin - value);
     s->report->n_updates++;
-    s->online->n_updates++;
+    kc_count(&s->online->n_updates, 1);
 }
 
 /* Each output on its own: z f <= margin is a mistake. */
@@ -244,7 +244,7 @@ static kc_status learn_row(study *s, size_t r, double eta, size_t *changed)
     KC_TRY(find_values(s, x.k));
     s->has_learnt = true;
     for (size_t o = 0; o < set->n_outputs; o++)
-        set->n_steps[o]++;
+        kc_count(&set->n_steps[o], 1);
     if (!(online->is_direct ? find_direct_steps(s, i, step) : find_separate_steps(s, i, step)))
         return KC_OK;
     place = s->may_be_known ? kc_active_find(set, x.id) : set->n;
@@ -428,7 +428,7 @@ kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *les
 {
     const size_t n_outputs = online->set.n_outputs;
     const int64_t first = lesson->first >= 0 ? lesson->first : online->n_seen;
-    const int64_t end = first + lesson->data->x->n_rows;
+    int64_t end = first;
     study s = {
         .call = call,
         .online = online,
@@ -442,6 +442,7 @@ kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *les
     };
     kc_status status;
 
+    kc_count(&end, lesson->data->x->n_rows);
     KC_TRY(kc_online_check(call, online, lesson->data));
     online->is_learning = true;
     status = is_plain(online, lesson) ? study_one(&s) : study_many(&s);
