@@ -71,20 +71,23 @@ static void free_case(dense_case *c)
     free(c->z_norms);
 }
 
-typedef enum block_kind { DOT, RBF, RBF_DIFF, LAPLACIAN, N_KINDS } block_kind;
+typedef enum block_kind { DOT, SQ_DIST, SQ_DIFF, L1, RBF, RBF_DIFF, LAPLACIAN, N_KINDS } block_kind;
 
 static void run_block(const kc_ops *ops, block_kind kind, const dense_case *c, void *out, size_t ld)
 {
-    void (*const blocks[])(const kc_dense_job *) = {ops->dot_block, ops->rbf_block,
-                                                    ops->rbf_diff_block, ops->laplacian_block};
+    void (*const blocks[])(const kc_dense_job *) = {
+        ops->dot_block, ops->sq_dist_block,  ops->sq_diff_block,   ops->l1_block,
+        ops->rbf_block, ops->rbf_diff_block, ops->laplacian_block,
+    };
+    const bool has_norms = kind == RBF || kind == SQ_DIST;
     const kc_dense_job job = {
         .rows = c->rows,
         .panels = c->panels,
         .d = c->x.d,
         .n_rows = c->x.n,
         .n_cols = c->z.n,
-        .x_norms = kind == RBF ? c->x_norms : NULL,
-        .z_norms = kind == RBF ? c->z_norms : NULL,
+        .x_norms = has_norms ? c->x_norms : NULL,
+        .z_norms = has_norms ? c->z_norms : NULL,
         .gamma = c->gamma,
         .out = out,
         .ld = ld,
@@ -101,10 +104,44 @@ static ref_value block_value(block_kind kind, const dense_case *c, size_t i, siz
     switch (kind) {
     case DOT:
         return ref_dot(x, z, d, c->dtype);
+    case SQ_DIST:
+    case SQ_DIFF:
+        return ref_sq_dist(x, z, d, kind == SQ_DIFF, c->dtype);
+    case L1:
+        return ref_l1(x, z, d, c->dtype);
     case LAPLACIAN:
         return ref_exp(ref_l1(x, z, d, c->dtype), -c->gamma, c->dtype);
     default:
         return ref_exp(ref_sq_dist(x, z, d, kind == RBF_DIFF, c->dtype), -c->gamma, c->dtype);
+    }
+}
+
+/* exp in the registers is exp of what the plain sums are, to the bit. */
+static void check_fused(block_kind sum, block_kind fused, size_t d, kc_dtype dtype)
+{
+    const size_t n_rows = 7, n_cols = 37, n = n_rows * n_cols;
+
+    for (size_t t = 0; t < n_tiers; t++) {
+        const kc_ops *ops = ops_of(&tiers[t], dtype);
+        dense_case c = make_case(ops, n_rows, n_cols, d, dtype);
+        guarded sums = guarded_make(n, 0, dtype), values = guarded_make(n, 0, dtype);
+
+        run_block(ops, sum, &c, sums.data, n_cols);
+        run_block(ops, fused, &c, values.data, n_cols);
+        ops->map_exp(sums.data, n, -c.gamma);
+        CHECK(memcmp(sums.data, values.data, n * kc_dtype_bytes(dtype)) == 0);
+        guarded_free(&sums);
+        guarded_free(&values);
+        free_case(&c);
+    }
+}
+
+static void exp_in_the_registers_is_exp_of_the_sums(void)
+{
+    for (size_t k = 0; k < 2; k++) {
+        check_fused(SQ_DIST, RBF, 90, dtypes[k]);
+        check_fused(SQ_DIFF, RBF_DIFF, 30, dtypes[k]);
+        check_fused(L1, LAPLACIAN, 30, dtypes[k]);
     }
 }
 
@@ -412,6 +449,7 @@ static void a_product_that_vanishes_is_plus_zero_in_every_layout(void)
 int main(void)
 {
     n_tiers = list_tiers(tiers);
+    RUN(exp_in_the_registers_is_exp_of_the_sums);
     RUN(blocks_are_within_their_bounds_for_every_number_of_features);
     RUN(blocks_are_within_their_bounds_for_every_number_of_rows_and_columns);
     RUN(a_value_does_not_depend_on_its_place_or_its_neighbours);

@@ -178,6 +178,7 @@ static void map_rbf_takes_a_norm_per_row_and_one_per_column(void)
             const kc_ops *ops = ops_of(&tiers[t], dtypes[d]);
             map_case c = make_case(RBF, 0, dtypes[d]);
             guarded k = guarded_make(N_ROWS * N, 1, dtypes[d]);
+            guarded k2 = guarded_make(N_ROWS * N, 1, dtypes[d]);
             double row_norms[N_ROWS], norms[N];
 
             for (size_t i = 0; i < N_ROWS; i++)
@@ -188,11 +189,17 @@ static void map_rbf_takes_a_norm_per_row_and_one_per_column(void)
                 ref_put(k.data, i, dtypes[d], c.k[i % N]);
             ops->map_rbf(k.data, N_ROWS, N, row_norms, norms, c.gamma);
             CHECK(guarded_is_whole(&k, 1, N_ROWS * N, N_ROWS * N, dtypes[d]));
+            for (size_t i = 0; i < N_ROWS * N; i++)
+                ref_put(k2.data, i, dtypes[d], c.k[i % N]);
+            ops->map_sq_dist(k2.data, N_ROWS, N, row_norms, norms);
+            ops->map_exp(k2.data, N_ROWS * N, -c.gamma);
+            CHECK(memcmp(k.data, k2.data, N_ROWS * N * kc_dtype_bytes(dtypes[d])) == 0);
             for (size_t i = 0; i < N_ROWS; i++) {
                 c.row_norm = ref_get(row_norms, i, dtypes[d]);
                 for (size_t j = 0; j < N; j++)
                     CHECK(ref_excess(ref_get(k.data, i * N + j, dtypes[d]), map_value(&c, j)) <= 1);
             }
+            guarded_free(&k2);
             guarded_free(&k);
         }
 }

@@ -27,7 +27,7 @@ typedef struct kc_dense_job {
     size_t d;            /* features */
     size_t n_rows;       /* the last tile is padded */
     size_t n_cols;       /* the last panel is padded */
-    const void *x_norms; /* squared norms of the rows and columns, padded; for rbf only */
+    const void *x_norms; /* squared norms of the rows and columns, padded; for distances of them */
     const void *z_norms;
     double gamma;
     void *out;
@@ -54,11 +54,13 @@ typedef struct kc_csr_job {
 typedef struct kc_ops {
     /* x.z by one chain of fused multiply-adds over the features. */
     void (*dot_block)(const kc_dense_job *job);
-    /* exp(-gamma max(0, |x|^2 + |z|^2 - 2 x.z)) */
+    /* max(0, |x|^2 + |z|^2 - 2 x.z), sum (x - z)^2, sum |x - z| */
+    void (*sq_dist_block)(const kc_dense_job *job);
+    void (*sq_diff_block)(const kc_dense_job *job);
+    void (*l1_block)(const kc_dense_job *job);
+    /* exp(-gamma ...) of these, in the registers: the same bits as map_exp of what they store. */
     void (*rbf_block)(const kc_dense_job *job);
-    /* exp(-gamma sum (x - z)^2) */
     void (*rbf_diff_block)(const kc_dense_job *job);
-    /* exp(-gamma sum |x - z|) */
     void (*laplacian_block)(const kc_dense_job *job);
 
     /* The same chains over sparse rows: x.z, and sum |x - z|. */
@@ -71,7 +73,9 @@ typedef struct kc_ops {
 
     /* Maps in place over n numbers. */
     void (*map_rbf)(void *k, size_t n_rows, size_t n, const void *row_norms, const void *norms,
-                    double gamma);                     /* [n_rows][n] dot products to RBF values */
+                    double gamma); /* [n_rows][n] dot products to RBF values */
+    void (*map_sq_dist)(void *k, size_t n_rows, size_t n, const void *row_norms,
+                        const void *norms);            /* ... to squared distances */
     void (*map_exp)(void *k, size_t n, double factor); /* exp(factor k) */
     void (*map_tanh)(void *k, size_t n, double gamma, double coef0);
     void (*map_power)(void *k, size_t n, double gamma, double coef0, int32_t degree);
