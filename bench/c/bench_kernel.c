@@ -5,7 +5,7 @@
 #include "base/kc_call.h"
 #include "data/kc_packed.h"
 #include "kc_bench.h"
-#include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
 
 #define N ((size_t)4096)
 #define MAX_ROWS ((size_t)96)
@@ -81,7 +81,7 @@ static kc_points csr_points(kc_dtype dtype)
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
 typedef struct block_data {
-    const kc_kernel *kernel;
+    kc_plan plan;
     kc_block block;
     void *workspace;
 } block_data;
@@ -90,7 +90,7 @@ static void run_block(void *data)
 {
     const block_data *block = data;
 
-    if (!kc_kernel_block(block->kernel, &block->block, block->workspace))
+    if (!kc_plan_block(&block->plan, &block->block, block->workspace))
         must(KC_ERR_RANGE);
 }
 
@@ -105,16 +105,14 @@ static void add_block(const char *name, const kc_kernel *kernel, const kc_packed
     for (size_t i = 0; i < n_rows; i++)
         rows[i] = (int32_t)(i * 37 % N); /* scattered, as working sets are */
     *data = (block_data){
-        .kernel = kernel,
-        .block = {.x = points,
-                  .rows = rows,
+        .plan = kc_plan_make(kernel, points, points),
+        .block = {.rows = rows,
                   .n_rows = n_rows,
-                  .z = points,
                   .n_cols = N,
                   .out = bench_alloc(n_rows * N, kc_dtype_bytes(points->dtype)),
                   .ld = N},
-        .workspace = bench_alloc(kc_kernel_workspace(kernel, points, points), 1),
     };
+    data->workspace = bench_alloc(kc_plan_workspace(&data->plan, n_rows), 1);
     snprintf(bench->name, BENCH_NAME, "%s_%s%zu_rows%zu", name, points->is_sparse ? "csr" : "d",
              points->d, n_rows);
     bench->run = run_block;
@@ -123,12 +121,21 @@ static void add_block(const char *name, const kc_kernel *kernel, const kc_packed
     bench->flops = 2 * nnz * bench->entries;
 }
 
-static kc_kernel *make_kernel(int32_t op, size_t d)
+static kc_kernel *make_rbf(size_t d)
 {
-    const kc_kernel_node node = {.op = op, .degree = 3, .gamma = 1 / (double)d, .coef0 = 1};
+    const double gamma = 1 / (double)d;
     kc_kernel *kernel;
 
-    must(kc_kernel_create(ctx, &node, 1, &kernel, NULL));
+    must(kc_kernel_leaf(ctx, "rbf", &gamma, 1, &kernel, NULL));
+    return kernel;
+}
+
+static kc_kernel *make_cubic(size_t d)
+{
+    const double params[] = {3, 1 / (double)d, 1};
+    kc_kernel *kernel;
+
+    must(kc_kernel_leaf(ctx, "polynomial", params, 3, &kernel, NULL));
     return kernel;
 }
 
@@ -181,18 +188,18 @@ static void add_all(kc_dtype dtype)
     for (size_t k = 0; k < 4; k++) {
         const kc_points points = dense_points(dims[k], dtype);
         const kc_packed *packed = pack(&points, dtype);
-        const kc_kernel *rbf = make_kernel(KC_RBF, dims[k]);
+        const kc_kernel *rbf = make_rbf(dims[k]);
 
         for (size_t b = 0; b < 3; b++)
             add_block("rbf", rbf, packed, batches[b]);
-        add_block("poly3", make_kernel(KC_POLYNOMIAL, dims[k]), packed, MAX_ROWS);
+        add_block("poly3", make_cubic(dims[k]), packed, MAX_ROWS);
         add_pack(&points, dtype);
         if (dtype == KC_F32)
             continue;
         add_pack(&points, KC_F32);
     }
     for (size_t b = 0; b < 3; b++)
-        add_block("rbf", make_kernel(KC_RBF, CSR_D), pack(&sparse, dtype), batches[b]);
+        add_block("rbf", make_rbf(CSR_D), pack(&sparse, dtype), batches[b]);
     add_pack(&sparse, dtype);
 }
 

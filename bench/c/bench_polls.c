@@ -12,6 +12,7 @@
  * as addresses for `addr2line -fpe`. */
 #include <execinfo.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/kc_call.h"
 #include "kc_bench.h"
@@ -180,7 +181,7 @@ typedef struct poll_case {
     size_t nnz, heavy, nnz_heavy; /* 0: dense */
     int32_t n_classes;
     kc_svm_type type;
-    int32_t op; /* 0: X is a kernel matrix */
+    const char *kernel; /* NULL: X is a kernel matrix */
     double gamma, C;
     bool is_ovr;
     double time_limit;
@@ -191,84 +192,87 @@ typedef struct poll_case {
 } poll_case;
 
 static const poll_case cases[] = {
-    {"csvc random C=1e4", FIT, 24000, 50, .n_classes = 2, .op = KC_RBF, .gamma = 0.02, .C = 1e4},
-    {"csvc random C=1e4 f64", FIT, 24000, 50, .n_classes = 2, .op = KC_RBF, .gamma = 0.02, .C = 1e4,
-     .precision = KC_PRECISION_F64},
-    {"csvc random C=1e4 limit", FIT, 24000, 50, .n_classes = 2, .op = KC_RBF, .gamma = 0.02,
+    {"csvc random C=1e4", FIT, 24000, 50, .n_classes = 2, .kernel = "rbf", .gamma = 0.02, .C = 1e4},
+    {"csvc random C=1e4 f64", FIT, 24000, 50, .n_classes = 2, .kernel = "rbf", .gamma = 0.02,
+     .C = 1e4, .precision = KC_PRECISION_F64},
+    {"csvc random C=1e4 limit", FIT, 24000, 50, .n_classes = 2, .kernel = "rbf", .gamma = 0.02,
      .C = 1e4, .time_limit = 2},
-    {"csvc wide", FIT, 20000, 500, .n_classes = 2, .op = KC_RBF, .gamma = 0.002, .C = 1},
-    {"csvc wide limit", FIT, 20000, 500, .n_classes = 2, .op = KC_RBF, .gamma = 0.002, .C = 1,
+    {"csvc wide", FIT, 20000, 500, .n_classes = 2, .kernel = "rbf", .gamma = 0.002, .C = 1},
+    {"csvc wide limit", FIT, 20000, 500, .n_classes = 2, .kernel = "rbf", .gamma = 0.002, .C = 1,
      .time_limit = 1},
-    {"csvc wider", FIT, 3000, 20000, .n_classes = 2, .op = KC_RBF, .gamma = 1e-4, .C = 10},
-    {"csvc many", FIT, 400000, 10, .n_classes = 2, .op = KC_RBF, .gamma = 0.1, .C = 1},
-    {"csvc few C=1e6", FIT, 400, 10, .n_classes = 2, .op = KC_RBF, .gamma = 0.1, .C = 1e6},
-    {"csvc pairs C=100", FIT, 3000, 200, .n_classes = 2, .op = KC_RBF, .gamma = 0.005, .C = 100},
-    {"csvc middle C=1e3", FIT, 8000, 20, .n_classes = 2, .op = KC_RBF, .gamma = 0.05, .C = 1e3},
-    {"csvc middle C=1e3 f64", FIT, 8000, 20, .n_classes = 2, .op = KC_RBF, .gamma = 0.05, .C = 1e3,
-     .precision = KC_PRECISION_F64},
-    {"csvc small box", FIT, 30000, 20, .n_classes = 2, .op = KC_RBF, .gamma = 0.05, .C = 0.01},
-    {"csvc linear", FIT, 30000, 50, .n_classes = 2, .op = KC_LINEAR, .C = 1},
-    {"csvc linear wide", FIT, 4000, 20000, .n_classes = 2, .op = KC_LINEAR, .C = 1},
-    {"csvc laplacian", FIT, 10000, 50, .n_classes = 2, .op = KC_LAPLACIAN, .gamma = 0.02, .C = 10},
-    {"csvc sparse", FIT, 20000, 100000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.02, .C = 10},
-    {"csvc sparse uneven", FIT, 20000, 100000, 20, 500, 50000, .n_classes = 2, .op = KC_RBF,
+    {"csvc wider", FIT, 3000, 20000, .n_classes = 2, .kernel = "rbf", .gamma = 1e-4, .C = 10},
+    {"csvc many", FIT, 400000, 10, .n_classes = 2, .kernel = "rbf", .gamma = 0.1, .C = 1},
+    {"csvc few C=1e6", FIT, 400, 10, .n_classes = 2, .kernel = "rbf", .gamma = 0.1, .C = 1e6},
+    {"csvc pairs C=100", FIT, 3000, 200, .n_classes = 2, .kernel = "rbf", .gamma = 0.005, .C = 100},
+    {"csvc middle C=1e3", FIT, 8000, 20, .n_classes = 2, .kernel = "rbf", .gamma = 0.05, .C = 1e3},
+    {"csvc middle C=1e3 f64", FIT, 8000, 20, .n_classes = 2, .kernel = "rbf", .gamma = 0.05,
+     .C = 1e3, .precision = KC_PRECISION_F64},
+    {"csvc small box", FIT, 30000, 20, .n_classes = 2, .kernel = "rbf", .gamma = 0.05, .C = 0.01},
+    {"csvc linear", FIT, 30000, 50, .n_classes = 2, .kernel = "linear", .C = 1},
+    {"csvc linear wide", FIT, 4000, 20000, .n_classes = 2, .kernel = "linear", .C = 1},
+    {"csvc laplacian", FIT, 10000, 50, .n_classes = 2, .kernel = "laplacian", .gamma = 0.02,
+     .C = 10},
+    {"csvc sparse", FIT, 20000, 100000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.02,
+     .C = 10},
+    {"csvc sparse uneven", FIT, 20000, 100000, 20, 500, 50000, .n_classes = 2, .kernel = "rbf",
      .gamma = 0.02, .C = 10},
-    {"csvc sparse linear", FIT, 50000, 1000000, 100, .n_classes = 2, .op = KC_LINEAR, .C = 1},
+    {"csvc sparse linear", FIT, 50000, 1000000, 100, .n_classes = 2, .kernel = "linear", .C = 1},
     {"csvc sparse linear uneven", FIT, 20000, 1000000, 20, 500, 50000, .n_classes = 2,
-     .op = KC_LINEAR, .C = 1},
-    {"csvc sparse laplacian", FIT, 3000, 20000, 50, .n_classes = 2, .op = KC_LAPLACIAN,
+     .kernel = "linear", .C = 1},
+    {"csvc sparse laplacian", FIT, 3000, 20000, 50, .n_classes = 2, .kernel = "laplacian",
      .gamma = 0.02, .C = 1},
-    {"csvc sparse large", FIT, 200000, 1000000, 100, .n_classes = 2, .op = KC_LINEAR, .C = 1},
+    {"csvc sparse large", FIT, 200000, 1000000, 100, .n_classes = 2, .kernel = "linear", .C = 1},
     {"csvc matrix", FIT, 8000, 8000, .n_classes = 2, .C = 1},
-    {"csvc pairs of classes", FIT, 20000, 50, .n_classes = 10, .op = KC_RBF, .gamma = 0.02,
+    {"csvc pairs of classes", FIT, 20000, 50, .n_classes = 10, .kernel = "rbf", .gamma = 0.02,
      .C = 10},
-    {"csvc pairs of classes whole", FIT, 12000, 300, .n_classes = 30, .op = KC_RBF, .gamma = 0.003,
-     .C = 10},
-    {"csvc rest of classes", FIT, 20000, 50, .n_classes = 10, .op = KC_RBF, .gamma = 0.02, .C = 10,
-     .is_ovr = true},
-    {"csvc hard margin", FIT, 3000, 3000, .n_classes = 2, .op = KC_LINEAR, .C = INFINITY},
-    {"nusvc", FIT, 20000, 50, .n_classes = 2, .type = KC_NU_SVC, .op = KC_RBF, .gamma = 0.02},
-    {"svr", FIT, 20000, 50, .type = KC_EPS_SVR, .op = KC_RBF, .gamma = 0.02, .C = 10},
-    {"svr C=1e4", FIT, 20000, 50, .type = KC_EPS_SVR, .op = KC_RBF, .gamma = 0.02, .C = 1e4},
-    {"nusvr", FIT, 20000, 50, .type = KC_NU_SVR, .op = KC_RBF, .gamma = 0.02, .C = 10},
-    {"oneclass", FIT, 20000, 50, .type = KC_ONE_CLASS, .op = KC_RBF, .gamma = 0.02},
-    {"gram", GRAM, 10000, 500, .op = KC_RBF, .gamma = 0.002},
-    {"gram wide", GRAM, 1000, 200000, .op = KC_RBF, .gamma = 1e-5},
-    {"gram polynomial", GRAM, 10000, 20, .op = KC_POLYNOMIAL, .gamma = 0.01},
-    {"gram laplacian", GRAM, 6000, 200, .op = KC_LAPLACIAN, .gamma = 0.01},
-    {"gram sparse", GRAM, 10000, 20000, 200, .op = KC_RBF, .gamma = 0.02},
-    {"gram sparse wide", GRAM, 10000, 1000000, 200, .op = KC_RBF, .gamma = 0.02},
-    {"gram sparse uneven", GRAM, 10000, 100000, 20, 500, 50000, .op = KC_RBF, .gamma = 0.02},
-    {"gram sparse uneven end", GRAM, 10000, 100000, 20, 9999, 50000, .op = KC_RBF, .gamma = 0.02},
-    {"gram sparse laplacian", GRAM, 6000, 100000, 100, .op = KC_LAPLACIAN, .gamma = 0.02},
-    {"gram sparse laplacian wide", GRAM, 2000, 2000000, 100, .op = KC_LAPLACIAN, .gamma = 0.02},
-    {"gram sparse laplacian uneven", GRAM, 6000, 100000, 20, 500, 50000, .op = KC_LAPLACIAN,
+    {"csvc pairs of classes whole", FIT, 12000, 300, .n_classes = 30, .kernel = "rbf",
+     .gamma = 0.003, .C = 10},
+    {"csvc rest of classes", FIT, 20000, 50, .n_classes = 10, .kernel = "rbf", .gamma = 0.02,
+     .C = 10, .is_ovr = true},
+    {"csvc hard margin", FIT, 3000, 3000, .n_classes = 2, .kernel = "linear", .C = INFINITY},
+    {"nusvc", FIT, 20000, 50, .n_classes = 2, .type = KC_NU_SVC, .kernel = "rbf", .gamma = 0.02},
+    {"svr", FIT, 20000, 50, .type = KC_EPS_SVR, .kernel = "rbf", .gamma = 0.02, .C = 10},
+    {"svr C=1e4", FIT, 20000, 50, .type = KC_EPS_SVR, .kernel = "rbf", .gamma = 0.02, .C = 1e4},
+    {"nusvr", FIT, 20000, 50, .type = KC_NU_SVR, .kernel = "rbf", .gamma = 0.02, .C = 10},
+    {"oneclass", FIT, 20000, 50, .type = KC_ONE_CLASS, .kernel = "rbf", .gamma = 0.02},
+    {"gram", GRAM, 10000, 500, .kernel = "rbf", .gamma = 0.002},
+    {"gram wide", GRAM, 1000, 200000, .kernel = "rbf", .gamma = 1e-5},
+    {"gram polynomial", GRAM, 10000, 20, .kernel = "polynomial", .gamma = 0.01},
+    {"gram laplacian", GRAM, 6000, 200, .kernel = "laplacian", .gamma = 0.01},
+    {"gram sparse", GRAM, 10000, 20000, 200, .kernel = "rbf", .gamma = 0.02},
+    {"gram sparse wide", GRAM, 10000, 1000000, 200, .kernel = "rbf", .gamma = 0.02},
+    {"gram sparse uneven", GRAM, 10000, 100000, 20, 500, 50000, .kernel = "rbf", .gamma = 0.02},
+    {"gram sparse uneven end", GRAM, 10000, 100000, 20, 9999, 50000, .kernel = "rbf",
      .gamma = 0.02},
-    {"diag", DIAG, 300000, 500, .op = KC_LAPLACIAN, .gamma = 0.002},
-    {"diag sparse", DIAG, 100000, 1000000, 100, .op = KC_LAPLACIAN, .gamma = 0.002},
-    {"predict", PREDICT, 20000, 500, .n_classes = 2, .op = KC_RBF, .gamma = 0.002},
-    {"predict linear", PREDICT, 200000, 300, .n_classes = 2, .op = KC_LINEAR},
-    {"predict sparse", PREDICT, 20000, 100000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.02},
-    {"predict sparse uneven", PREDICT, 20000, 100000, 20, 500, 50000, .n_classes = 2, .op = KC_RBF,
+    {"gram sparse laplacian", GRAM, 6000, 100000, 100, .kernel = "laplacian", .gamma = 0.02},
+    {"gram sparse laplacian wide", GRAM, 2000, 2000000, 100, .kernel = "laplacian", .gamma = 0.02},
+    {"gram sparse laplacian uneven", GRAM, 6000, 100000, 20, 500, 50000, .kernel = "laplacian",
      .gamma = 0.02},
-    {"predict classes", PREDICT, 20000, 50, .n_classes = 30, .op = KC_RBF, .gamma = 0.02},
+    {"diag", DIAG, 300000, 500, .kernel = "laplacian", .gamma = 0.002},
+    {"diag sparse", DIAG, 100000, 1000000, 100, .kernel = "laplacian", .gamma = 0.002},
+    {"predict", PREDICT, 20000, 500, .n_classes = 2, .kernel = "rbf", .gamma = 0.002},
+    {"predict linear", PREDICT, 200000, 300, .n_classes = 2, .kernel = "linear"},
+    {"predict sparse", PREDICT, 20000, 100000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.02},
+    {"predict sparse uneven", PREDICT, 20000, 100000, 20, 500, 50000, .n_classes = 2,
+     .kernel = "rbf", .gamma = 0.02},
+    {"predict classes", PREDICT, 20000, 50, .n_classes = 30, .kernel = "rbf", .gamma = 0.02},
     {"perceptron", PERCEPTRON, 200000, 200, .n_classes = 2},
     {"perceptron classes", PERCEPTRON, 50000, 500, .n_classes = 50},
     {"perceptron wide", PERCEPTRON, 200, 1000000, .n_classes = 2},
     {"perceptron sparse", PERCEPTRON, 200000, 1000000, 100, .n_classes = 2},
     {"perceptron sparse uneven", PERCEPTRON, 20000, 1000000, 20, 500, 200000, .n_classes = 2},
-    {"online fit", ONLINE_FIT, 20000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.01},
-    {"online fit votes", ONLINE_FIT, 20000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.01,
+    {"online fit", ONLINE_FIT, 20000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.01},
+    {"online fit votes", ONLINE_FIT, 20000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.01,
      .reading = KC_READING_VOTES},
-    {"online learn", ONLINE_LEARN, 20000, 100, .n_classes = 5, .op = KC_RBF, .gamma = 0.01},
-    {"online learn votes", ONLINE_LEARN, 20000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.01,
+    {"online learn", ONLINE_LEARN, 20000, 100, .n_classes = 5, .kernel = "rbf", .gamma = 0.01},
+    {"online learn votes", ONLINE_LEARN, 20000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.01,
      .reading = KC_READING_VOTES},
-    {"online projection", ONLINE_LEARN, 20000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.01,
+    {"online projection", ONLINE_LEARN, 20000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.01,
      .budget = 2000, .strategy = KC_STRATEGY_PROJECTION},
-    {"online merge", ONLINE_LEARN, 20000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.01,
+    {"online merge", ONLINE_LEARN, 20000, 100, .n_classes = 2, .kernel = "rbf", .gamma = 0.01,
      .budget = 2000, .strategy = KC_STRATEGY_MERGE},
-    {"online sparse", ONLINE_LEARN, 20000, 100000, 100, .n_classes = 2, .op = KC_RBF, .gamma = 0.01,
-     .budget = 2000, .strategy = KC_STRATEGY_SMALLEST},
+    {"online sparse", ONLINE_LEARN, 20000, 100000, 100, .n_classes = 2, .kernel = "rbf",
+     .gamma = 0.01, .budget = 2000, .strategy = KC_STRATEGY_SMALLEST},
 };
 
 static kc_context *ctx;
@@ -296,10 +300,13 @@ static kc_run run_of(const poll_case *c)
 
 static kc_kernel *make_kernel(const poll_case *c)
 {
-    const kc_kernel_node node = {.op = c->op, .degree = 3, .gamma = c->gamma, .coef0 = 1};
+    const double cubic[] = {3, c->gamma, 1};
+    const bool is_cubic = c->kernel != NULL && strcmp(c->kernel, "polynomial") == 0;
+    const int32_t n_params = is_cubic ? 3 : c->gamma > 0 ? 1 : 0;
     kc_kernel *kernel = NULL;
 
-    if (c->op != 0 && kc_kernel_create(ctx, &node, 1, &kernel, &err) != KC_OK)
+    if (c->kernel != NULL && kc_kernel_leaf(ctx, c->kernel, is_cubic ? cubic : &c->gamma, n_params,
+                                            &kernel, &err) != KC_OK)
         exit(1);
     return kernel;
 }
@@ -478,7 +485,7 @@ static void run_case(const poll_case *c)
     samples s = c->nnz > 0 ? make_sparse(c->n, c->d, c->nnz, c->heavy, c->nnz_heavy,
                                          (int32_t)kc_max(1, (size_t)c->n_classes))
                            : make_dense(c->n, c->d, (int32_t)kc_max(1, (size_t)c->n_classes));
-    if (c->op == 0) /* a kernel matrix */
+    if (c->kernel == NULL) /* a kernel matrix */
         for (size_t i = 0; i < c->n; i++)
             ((float *)s.arrays[0])[i * c->d + i] += 200;
     kc_kernel *kernel = make_kernel(c);

@@ -147,11 +147,11 @@ static void add_stores(kc_dtype dtype, size_t d)
         {"apply_kept", 2 * BATCH, BATCH, KC_KEEP_HIGH, run_apply},
         {"apply_computed", 2 * BATCH, BATCH, KC_KEEP_NOT, run_apply},
     };
-    const kc_kernel_node node = {.op = KC_RBF, .gamma = 1 / (double)d};
+    const double gamma = 1 / (double)d;
     const kc_packed *points = pack(d, dtype);
     kc_kernel *kernel;
 
-    must(kc_kernel_create(ctx, &node, 1, &kernel, NULL));
+    must(kc_kernel_leaf(ctx, "rbf", &gamma, 1, &kernel, NULL));
     for (size_t k = 0; k < sizeof uses / sizeof *uses; k++) {
         const store_use *use = &uses[k];
         kc_store *store = make_store(points, kernel, use->n_slots);

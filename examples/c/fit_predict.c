@@ -38,7 +38,7 @@ int main(void)
 {
     static double x[2 * N_SAMPLES];
     static int32_t classes[N_SAMPLES], predicted[N_SAMPLES];
-    const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.5};
+    const double gamma = 0.5;
     const kc_points points = {
         .storage = KC_DENSE,
         .dtype = KC_F64,
@@ -68,7 +68,7 @@ int main(void)
     settings.C = 10;
     if (kc_context_create(NULL, &ctx, &err) != KC_OK)
         return fail("context", &err);
-    if (kc_kernel_create(ctx, &rbf, 1, &kernel, &err) != KC_OK)
+    if (kc_kernel_leaf(ctx, "rbf", &gamma, 1, &kernel, &err) != KC_OK)
         return fail("kernel", &err);
     if (kc_svm_fit(ctx, NULL, &settings, kernel, &data, &model, &info, NULL, &err) != KC_OK)
         return fail("fit", &err);

@@ -141,38 +141,83 @@ cdef extern from "kcore/kcore.h" nogil:
         kc_context *ctx, const kc_run *run, const int32_t *classes, int64_t n,
         int32_t n_classes, const double *weights, double *out, kc_error *err)
 
+    # ---- Settings
+
+    ctypedef struct kc_setting:
+        const char *name
+        const char *type
+        double default_value
+        double min
+        double max
+        int32_t is_above_min
+        const char *help
+
     # ---- Kernels
 
-    ctypedef enum kc_kernel_op:
-        KC_LINEAR = 1
-        KC_RBF = 2
-        KC_POLYNOMIAL = 3
-        KC_SIGMOID = 4
-        KC_LAPLACIAN = 5
-        KC_ADD = 64
-        KC_MUL = 65
-        KC_SCALE = 66
-        KC_POW = 67
-        KC_EXP = 68
+    ctypedef struct kc_kernel:
+        pass
 
-    ctypedef struct kc_kernel_node:
-        int32_t op
-        int32_t degree
-        double gamma
-        double coef0
+    void kc_kernel_free(kc_context *ctx, kc_kernel *kernel)
 
     ctypedef enum kc_definiteness:
         KC_INDEFINITE = 0
         KC_POSITIVE = 2
 
-    ctypedef struct kc_kernel:
-        pass
-
-    kc_status kc_kernel_create(
-        kc_context *ctx, const kc_kernel_node *nodes, size_t n_nodes, kc_kernel **out,
-        kc_error *err)
-    void kc_kernel_free(kc_context *ctx, kc_kernel *kernel)
     kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel)
+
+    # ---- Leaves
+
+    ctypedef struct kc_leaf_info:
+        const char *name
+        const char *formula
+        const kc_setting *params
+        int32_t n_params
+
+    int32_t kc_leaf_count()
+    const kc_leaf_info *kc_leaf_at(int32_t index)
+    kc_status kc_kernel_leaf(
+        kc_context *ctx, const char *name, const double *params, int32_t n_params,
+        kc_kernel **out, kc_error *err)
+
+    ctypedef struct kc_sample:
+        int64_t n
+        const double *values
+        const int32_t *columns
+        const char *bytes
+
+    ctypedef double kc_pair_fn(void *data, const kc_sample *x, const kc_sample *z)
+    ctypedef void kc_block_fn(
+        void *data, const kc_sample *x, int64_t n_x, const kc_sample *z, int64_t n_z,
+        double *out, int64_t ld)
+
+    ctypedef struct kc_kernel_function:
+        size_t struct_size
+        kc_pair_fn *pair
+        kc_block_fn *block
+        void *data
+        kc_definiteness definiteness
+        double work
+
+    kc_status kc_kernel_from_function(
+        kc_context *ctx, const kc_kernel_function *function, kc_kernel **out, kc_error *err)
+
+    # ---- Combinations
+
+    kc_status kc_kernel_sum(
+        kc_context *ctx, const kc_kernel *const *kernels, int32_t n, kc_kernel **out,
+        kc_error *err)
+    kc_status kc_kernel_product(
+        kc_context *ctx, const kc_kernel *const *kernels, int32_t n, kc_kernel **out,
+        kc_error *err)
+    kc_status kc_kernel_scaled(
+        kc_context *ctx, const kc_kernel *kernel, double factor, kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_power(
+        kc_context *ctx, const kc_kernel *kernel, int32_t degree, kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_exp(
+        kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
+
+    # ---- Matrices
+
     kc_status kc_gram(
         kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
         const kc_points *z, kc_dtype out_dtype, void *out, int64_t out_ld, kc_error *err)
@@ -213,15 +258,6 @@ cdef extern from "kcore/kcore.h" nogil:
         int64_t seed
 
     void kc_svm_settings_init(kc_svm_settings *settings, size_t struct_size)
-
-    ctypedef struct kc_setting:
-        const char *name
-        const char *type
-        double default_value
-        double min
-        double max
-        int32_t is_above_min
-        const char *help
 
     int32_t kc_setting_count()
     const kc_setting *kc_setting_at(int32_t index)

@@ -1,6 +1,6 @@
 """The door to the C core; see _core.pyx."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, NoReturn, Self, TypeAlias, final
 
 import numpy as np
@@ -13,17 +13,7 @@ from kcore._rules import Samples
 from kcore._validate import Float, Points
 
 _KernelFunction: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
-
-LINEAR: Final = 1
-RBF: Final = 2
-POLYNOMIAL: Final = 3
-SIGMOID: Final = 4
-LAPLACIAN: Final = 5
-ADD: Final = 64
-MUL: Final = 65
-SCALE: Final = 66
-POW: Final = 67
-EXP: Final = 68
+_Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 
 __test__: dict[str, str]
 
@@ -31,8 +21,15 @@ __test__: dict[str, str]
 class Context: ...
 
 @final
+class KernelPart:
+    def __new__(cls, name: str, params: tuple[float, ...], stack: list[KernelPart]) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+
+def leaves() -> list[tuple[str, str, list[tuple[str, str, float, str]]]]: ...
+
+@final
 class CompiledKernel:
-    def __new__(cls, nodes: Sequence[tuple[int, int, float, float]]) -> Self: ...
+    def __new__(cls, nodes: _Nodes) -> Self: ...
     def __reduce__(self) -> NoReturn: ...
     @property
     def is_positive(self) -> bool: ...
@@ -269,12 +266,12 @@ READING_VOTES: Final = 3
 
 @final
 class OnlineLearner:
-    nodes: Sequence[tuple[int, int, float, float]] | None
+    nodes: _Nodes | None
     n_cols: int
     n_outputs: int
     def __new__(
         cls,
-        nodes: Sequence[tuple[int, int, float, float]] | None,
+        nodes: _Nodes | None,
         *,
         is_f32: bool,
         n_cols: int,
@@ -339,6 +336,4 @@ class SingleSampleState:
         self, params: dict[str, Any], names: tuple[str, ...], x: object, y: object, classes: object
     ) -> bool: ...
 
-def load_online(
-    nodes: Sequence[tuple[int, int, float, float]] | None, image: bytes
-) -> OnlineLearner: ...
+def load_online(nodes: _Nodes | None, image: bytes) -> OnlineLearner: ...

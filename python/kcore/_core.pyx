@@ -30,16 +30,9 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals()
 
 
-LINEAR = KC_LINEAR
-RBF = KC_RBF
-POLYNOMIAL = KC_POLYNOMIAL
-SIGMOID = KC_SIGMOID
-LAPLACIAN = KC_LAPLACIAN
-ADD = KC_ADD
-MUL = KC_MUL
-SCALE = KC_SCALE
-POW = KC_POW
-EXP = KC_EXP
+DEF MAX_PARAMS = 4
+
+cdef dict OPERANDS = {"sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1}
 
 cdef object empty = np.empty
 cdef object FLOAT32 = np.dtype(np.float32)
@@ -303,33 +296,105 @@ cdef int64_t entries(const Py_buffer *b) except -1:
 
 # ---- Kernels
 
+cdef kc_kernel *make_kernel(
+        kc_context *ctx, str name, tuple params, const kc_kernel **operands) except NULL:
+    """Return a leaf of the core's table, or what an operator makes of its operands."""
+    cdef kc_kernel *made = NULL
+    cdef double numbers[MAX_PARAMS]
+    cdef kc_error err
+    cdef kc_status status
+    cdef int32_t k, n_params = <int32_t>len(params)
+    if n_params > MAX_PARAMS or (name in OPERANDS and n_params != (name in ("scaled", "power"))):
+        raise ValueError(f"kernel node {name!r} has {n_params} parameters")
+    for k in range(n_params):
+        numbers[k] = params[k]
+    if operands == NULL:
+        status = kc_kernel_leaf(ctx, name.encode("utf-8"), numbers, n_params, &made, &err)
+    elif name == "sum":
+        status = kc_kernel_sum(ctx, operands, 2, &made, &err)
+    elif name == "product":
+        status = kc_kernel_product(ctx, operands, 2, &made, &err)
+    elif name == "scaled":
+        status = kc_kernel_scaled(ctx, operands[0], numbers[0], &made, &err)
+    elif name == "power":
+        status = kc_kernel_power(ctx, operands[0], <int32_t>int(params[0]), &made, &err)
+    else:
+        status = kc_kernel_exp(ctx, operands[0], &made, &err)
+    check(status, &err)
+    return made
+
+
+@cython.final
+cdef class KernelPart:
+    """A kernel while an expression is put together."""
+
+    cdef kc_kernel *ptr
+    cdef Context context
+
+    def __cinit__(self, str name not None, tuple params not None, list stack not None):
+        cdef const kc_kernel *operands[2]
+        cdef KernelPart part
+        cdef Py_ssize_t k, n_operands = OPERANDS.get(name, 0)
+        self.context = the_context
+        if len(stack) < n_operands:
+            raise ValueError(f"kernel node {name!r} needs {n_operands} operands")
+        parts = stack[len(stack) - n_operands:]
+        for k in range(n_operands):
+            part = parts[k]
+            operands[k] = part.ptr
+        self.ptr = make_kernel(
+            self.context.ptr, name, params, operands if n_operands > 0 else NULL)
+        del stack[len(stack) - n_operands:]
+
+    def __dealloc__(self):
+        if self.context is not None:
+            kc_kernel_free(self.context.ptr, self.ptr)
+
+    def __reduce__(self):
+        raise TypeError("a part of a kernel is not pickled")
+
+
+def leaves():
+    """Return the table of leaves: name, formula, and (name, type, default, help) of parameters."""
+    cdef const kc_leaf_info *leaf
+    rows = []
+    for i in range(kc_leaf_count()):
+        leaf = kc_leaf_at(i)
+        params = [
+            (leaf.params[k].name.decode(), leaf.params[k].type.decode(),
+             leaf.params[k].default_value, leaf.params[k].help.decode())
+            for k in range(leaf.n_params)
+        ]
+        rows.append((leaf.name.decode(), leaf.formula.decode(), params))
+    return rows
+
+
 @cython.final
 cdef class CompiledKernel:
     """A kernel expression that the core has checked and made ready; immutable.
 
     Parameters
     ----------
-    nodes : sequence of (op, degree, gamma, coef0)
-        The expression in postfix order.
+    nodes : sequence of (name, parameters)
+        The expression in postfix order: leaves of the core's table, and what combines them.
     """
 
     cdef kc_kernel *ptr
     cdef Context context
 
     def __cinit__(self, nodes):
-        cdef kc_error err
-        cdef size_t k, n_nodes = len(nodes)
-        cdef kc_kernel_node *c_nodes = <kc_kernel_node *>PyMem_Malloc(
-            n_nodes * sizeof(kc_kernel_node))
-        if c_nodes == NULL:
-            raise MemoryError
+        cdef list stack = []
+        cdef KernelPart whole
         self.context = the_context
-        try:
-            for k in range(n_nodes):
-                c_nodes[k].op, c_nodes[k].degree, c_nodes[k].gamma, c_nodes[k].coef0 = nodes[k]
-            check(kc_kernel_create(self.context.ptr, c_nodes, n_nodes, &self.ptr, &err), &err)
-        finally:
-            PyMem_Free(c_nodes)
+        if len(nodes) == 1 and nodes[0][0] not in OPERANDS:
+            self.ptr = make_kernel(self.context.ptr, nodes[0][0], tuple(nodes[0][1]), NULL)
+            return
+        for name, params in nodes:
+            stack.append(KernelPart(name, tuple(params), stack))
+        if len(stack) != 1:
+            raise ValueError(f"a kernel expression leaves {len(stack)} kernels, must leave 1")
+        whole = stack[0]
+        self.ptr, whole.ptr = whole.ptr, NULL
 
     def __dealloc__(self):
         if self.context is not None:

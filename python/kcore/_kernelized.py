@@ -16,18 +16,12 @@ from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
 from kcore._validate import CSR, Points, as_float, as_objects, as_reals, take_rows
 from kcore.kernels import MAX_DEGREE, Kernel
 
-Nodes: TypeAlias = list[tuple[int, int, float, float]]
+Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
 KernelLike: TypeAlias = str | Kernel | Function
 
-_KERNELS = {
-    "linear": _core.LINEAR,
-    "poly": _core.POLYNOMIAL,
-    "rbf": _core.RBF,
-    "sigmoid": _core.SIGMOID,
-    "laplacian": _core.LAPLACIAN,
-}
-_LINEAR_NODES: Nodes = [(_core.LINEAR, 0, 0.0, 0.0)]
+_KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian")
+LINEAR_NODES: Nodes = [("linear", ())]
 
 
 class Expansion(Fitted):
@@ -160,14 +154,17 @@ class KernelEstimator(Estimator):
         run: _core.Run | None,
     ) -> Nodes:
         if name == "linear":
-            return _LINEAR_NODES
+            return LINEAR_NODES
         degree = 0
         if name == "poly":
             degree = self._integer("degree")
             if not 0 <= degree <= MAX_DEGREE:
                 raise ValueError(f"degree must be in 0 .. {MAX_DEGREE}, got {degree}")
         coef0 = self._real("coef0") if name in ("poly", "sigmoid") else 0.0
-        return [(_KERNELS[name], degree, self._gamma_of(points, weights, run), coef0)]
+        gamma = self._gamma_of(points, weights, run)
+        if name == "poly":
+            return [("polynomial", (degree, gamma, coef0))]
+        return [(name, (gamma, coef0) if name == "sigmoid" else (gamma,))]
 
     def _gamma_of(
         self,

@@ -52,7 +52,7 @@ cdef class OnlineLearner:
 
     Parameters
     ----------
-    nodes : sequence of (op, degree, gamma, coef0) or None
+    nodes : sequence of (name, parameters) or None
         The kernel; None where kernel matrices are given.
     is_f32 : bool
         Whether kernel values are float32.

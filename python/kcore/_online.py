@@ -368,7 +368,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         bound = theorem_bound(longest, math.sqrt(sq_norm), report["least"], n_terms)
         if bound is None:
             return None
-        degrees = sum(degree for _, degree, _, _ in nodes)
+        degrees = sum(int(params[0]) for name, params in nodes if name in ("polynomial", "power"))
         return round_up(bound, _off(state, degrees, int(report["mistakes"].sum())), bound)
 
     def _warn(self, state: FittedOnline, n_asked: int) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import fitted
-from kcore._kernelized import KernelLike, UserKernel, as_scipy
+from kcore._kernelized import LINEAR_NODES, KernelLike, UserKernel, as_scipy
 from kcore._online import CHECKED_PARAMS, CacheReport, FittedOnline, OnlineEstimator, OnlineSamples
 from kcore._progress import ProgressCallback
 from kcore._rules import Samples, check_same_labels, codes_among, first_labels, labels_to_fit
@@ -367,7 +367,7 @@ default='rbf'
         """Weights of the features, for the linear kernel."""
         state = self._fitted
         nodes = state.learner.nodes
-        if nodes is None or [node[0] for node in nodes] != [_core.LINEAR]:
+        if nodes != LINEAR_NODES:
             raise AttributeError("coef_ is only available when using a linear kernel")
         vectors = as_scipy(cast("Points", state.support_vectors()))
         return np.asarray(vectors.T.astype(np.float64) @ self.dual_coef_.T).T

@@ -58,7 +58,7 @@ __all__ = [
 
 MAX_DEGREE = 1000
 
-_Node: TypeAlias = tuple[int, int, float, float]
+_Node: TypeAlias = tuple[str, tuple[float, ...]]
 _K = TypeVar("_K", bound="Kernel")
 
 # How tightly the operators of repr bind.
@@ -314,7 +314,7 @@ class Linear(Kernel):
     """
 
     def _nodes(self) -> list[_Node]:
-        return [(_core.LINEAR, 0, 0.0, 0.0)]
+        return [("linear", ())]
 
 
 @dataclass(frozen=True, repr=False)
@@ -340,7 +340,7 @@ class RBF(Kernel):
         _set(self, gamma=as_real(self.gamma, "gamma", low=0))
 
     def _nodes(self) -> list[_Node]:
-        return [(_core.RBF, 0, self.gamma, 0.0)]
+        return [("rbf", (self.gamma,))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -376,7 +376,7 @@ class Polynomial(Kernel):
         )
 
     def _nodes(self) -> list[_Node]:
-        return [(_core.POLYNOMIAL, self.degree, self.gamma, self.coef0)]
+        return [("polynomial", (self.degree, self.gamma, self.coef0))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -408,7 +408,7 @@ class Sigmoid(Kernel):
         )
 
     def _nodes(self) -> list[_Node]:
-        return [(_core.SIGMOID, 0, self.gamma, self.coef0)]
+        return [("sigmoid", (self.gamma, self.coef0))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -433,7 +433,7 @@ class Laplacian(Kernel):
         _set(self, gamma=as_real(self.gamma, "gamma", low=0))
 
     def _nodes(self) -> list[_Node]:
-        return [(_core.LAPLACIAN, 0, self.gamma, 0.0)]
+        return [("laplacian", (self.gamma,))]
 
 
 # ---- Combinations
@@ -445,7 +445,7 @@ class _Chain(Kernel):
 
     kernels: tuple[Kernel, ...]
 
-    _op: ClassVar[int]
+    _op: ClassVar[str]
 
     def __init__(self, k1: Kernel, k2: Kernel, *more: Kernel) -> None:
         first = k1.kernels if isinstance(k1, type(self)) else (k1,)
@@ -459,7 +459,7 @@ class _Chain(Kernel):
     def _nodes(self) -> list[_Node]:
         nodes = self.kernels[0]._nodes()
         for kernel in self.kernels[1:]:
-            nodes += [*kernel._nodes(), (self._op, 0, 0.0, 0.0)]
+            nodes += [*kernel._nodes(), (self._op, ())]
         return nodes
 
 
@@ -468,7 +468,7 @@ class Sum(_Chain):
     """K(x, z) = k1(x, z) + k2(x, z) + ..., made by ``k1 + k2 + ...``."""
 
     _binding: ClassVar[int] = _SUM
-    _op: ClassVar[int] = _core.ADD
+    _op: ClassVar[str] = "sum"
 
     def __repr__(self) -> str:
         return " + ".join(kernel._inside(_PRODUCT) for kernel in self.kernels)
@@ -479,7 +479,7 @@ class Product(_Chain):
     """K(x, z) = k1(x, z) k2(x, z) ..., made by ``k1 * k2 * ...``."""
 
     _binding: ClassVar[int] = _PRODUCT
-    _op: ClassVar[int] = _core.MUL
+    _op: ClassVar[str] = "product"
 
     def __repr__(self) -> str:
         first, *others = self.kernels  # first may be scaled: 2.0 * k1 * k2 reads as it was made
@@ -503,7 +503,7 @@ class Scaled(Kernel):
         return f"{self.factor!r} * {self.kernel._inside(_POWER)}"
 
     def _nodes(self) -> list[_Node]:
-        return [*self.kernel._nodes(), (_core.SCALE, 0, self.factor, 0.0)]
+        return [*self.kernel._nodes(), ("scaled", (self.factor,))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -523,7 +523,7 @@ class Power(Kernel):
         return f"{self.kernel._inside(_ATOM)} ** {self.degree}"
 
     def _nodes(self) -> list[_Node]:
-        return [*self.kernel._nodes(), (_core.POW, self.degree, 0.0, 0.0)]
+        return [*self.kernel._nodes(), ("power", (self.degree,))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -539,7 +539,7 @@ class Exponential(Kernel):
         return f"exp({self.kernel!r})"
 
     def _nodes(self) -> list[_Node]:
-        return [*self.kernel._nodes(), (_core.EXP, 0, 0.0, 0.0)]
+        return [*self.kernel._nodes(), ("exp", ())]
 
 
 def exp(kernel: Kernel) -> Exponential:

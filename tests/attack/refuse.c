@@ -74,10 +74,10 @@ static void tear_down(stage *s)
     free(s->out);
 }
 
-static kc_kernel_node node_of(const regime *r)
+static ref_node node_of(const regime *r)
 {
-    return (kc_kernel_node){
-        .op = (int32_t)r->kernel, .gamma = 0.3, .coef0 = 0.5, .degree = r->kernel == KC_POLYNOMIAL};
+    return (ref_node){
+        .op = (int32_t)r->kernel, .gamma = 0.3, .coef0 = 0.5, .degree = r->kernel == OP_POLYNOMIAL};
 }
 
 /* ---- Operations --------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static kc_status operate(kc_context *ctx, stage *s, const kc_model *ready, kc_er
 {
     const regime *r = &s->r;
     const kc_run run = {.struct_size = sizeof run, .n_threads = (int32_t)r->threads};
-    const kc_kernel_node node = node_of(r);
+    const ref_node node = node_of(r);
     kc_kernel *kernel = NULL;
     kc_model *model = NULL;
     kc_status status = KC_OK;
@@ -148,7 +148,7 @@ static kc_status operate(kc_context *ctx, stage *s, const kc_model *ready, kc_er
     if (r->what == DECISION)
         return kc_model_decision(ctx, &run, ready, &s->view.points, KC_DECISION_PROBLEMS, s->out,
                                  r->classes > 2 ? r->classes * (r->classes - 1) / 2 : 1, err);
-    status = kc_kernel_create(ctx, &node, 1, &kernel, err);
+    status = ref_kernel_make(ctx, &node, 1, &kernel, err);
     if (status == KC_OK && r->what == GRAM)
         status = kc_gram(ctx, &run, kernel, &s->view.points, NULL, (kc_dtype)r->dtype, s->out, r->n,
                          err);
@@ -165,13 +165,13 @@ static kc_status operate(kc_context *ctx, stage *s, const kc_model *ready, kc_er
 
 static kc_model *make_ready(kc_context *ctx, stage *s)
 {
-    const kc_kernel_node node = node_of(&s->r);
+    const ref_node node = node_of(&s->r);
     kc_kernel *kernel = NULL;
     kc_model *model = NULL;
 
     if (s->r.what != DECISION)
         return NULL;
-    CHECK(kc_kernel_create(ctx, &node, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, &node, 1, &kernel, NULL) == KC_OK);
     (void)!fit(ctx, NULL, s, kernel, &model, NULL);
     kc_kernel_free(ctx, kernel);
     return model;

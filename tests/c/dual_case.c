@@ -1,5 +1,6 @@
 /* See dual_case.h. */
 #include "dual_case.h"
+#include "ref_expr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +173,7 @@ static kc_status solve_in_store(kc_call *call, const sample *s, const setting *s
 result solve_computed(kc_context *ctx, const sample *s, const setting *set,
                       kc_store_counters *count)
 {
-    kc_kernel_node node = {.op = set->is_linear ? KC_LINEAR : KC_RBF, .gamma = 0.5};
+    ref_node node = {.op = set->is_linear ? OP_LINEAR : OP_RBF, .gamma = 0.5};
     kc_points view = {.storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = (int64_t)s->n,
@@ -193,7 +194,7 @@ result solve_computed(kc_context *ctx, const sample *s, const setting *set,
     r.solution.grad = calloc(s->n, sizeof(double));
     r.status = kc_call_begin(&call, ctx, &run, "solve", NULL);
     if (r.status == KC_OK) {
-        r.status = kc_kernel_create(ctx, &node, 1, &kernel, NULL);
+        r.status = ref_kernel_make(ctx, &node, 1, &kernel, NULL);
         if (r.status == KC_OK)
             r.status = kc_packed_create(&call, &view, set->dtype, &packed);
         if (r.status == KC_OK)

@@ -1,5 +1,5 @@
 /* What the tests of kernels share: making a kernel, packing views, and filling a matrix of its
- * values through kc_kernel_block. */
+ * values through kc_plan_block. */
 #ifndef KERNEL_CASE_H
 #define KERNEL_CASE_H
 
@@ -8,8 +8,10 @@
 
 #include "kc_test.h"
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
 #include "ref_kernel.h"
 #include "ref_points.h"
+#include "simd/kc_ops.h"
 
 #define MAX_NODES 1000
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -22,12 +24,12 @@ static inline kc_context *new_context(void)
     return ctx;
 }
 
-static inline kc_kernel *new_kernel(kc_context *ctx, const kc_kernel_node *nodes, size_t n_nodes)
+static inline kc_kernel *new_kernel(kc_context *ctx, const ref_node *nodes, size_t n_nodes)
 {
     kc_kernel *kernel = NULL;
     kc_error err = {0};
 
-    CHECK(kc_kernel_create(ctx, nodes, n_nodes, &kernel, &err) == KC_OK);
+    CHECK(ref_kernel_make(ctx, nodes, n_nodes, &kernel, &err) == KC_OK);
     if (kernel == NULL)
         printf("    said: %s\n", err.text);
     return kernel;
@@ -53,14 +55,15 @@ static inline kc_packed pack_samples(kc_context *ctx, const ref_samples *s, ref_
 /* A block with a workspace of exactly the size that was asked for. */
 static inline bool fill_block(const kc_kernel *kernel, const kc_block *block)
 {
-    const size_t n_bytes = kc_kernel_workspace(kernel, block->x, block->z);
+    const kc_plan plan = kc_plan_make(kernel, block->x, block->z);
+    const size_t n_bytes = kc_plan_workspace(&plan, block->n_rows);
     void *workspace = NULL;
     bool is_finite;
 
     if (posix_memalign(&workspace, KC_ALIGN, n_bytes) != 0)
         abort();
     memset(workspace, 0xff, n_bytes);
-    is_finite = kc_kernel_block(kernel, block, workspace);
+    is_finite = kc_plan_block(&plan, block, workspace);
     free(workspace);
     return is_finite;
 }
@@ -76,7 +79,7 @@ static inline void *fill_all(const kc_kernel *kernel, const kc_packed *x, const 
 }
 
 /* The largest error over its bound. */
-static inline double worst_excess(const kc_kernel_node *nodes, size_t n_nodes, const void *out,
+static inline double worst_excess(const ref_node *nodes, size_t n_nodes, const void *out,
                                   const ref_samples *x, const ref_samples *z, kc_dtype dtype)
 {
     double worst = 0;

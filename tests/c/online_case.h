@@ -1,7 +1,7 @@
 /* Learners, samples and calls that the tests of kernel perceptrons share.
  *
  *   online_case c = online_case_make(60, 5, 3, KC_F64);
- *   kc_online *online = online_make(ctx, &c, &(online_options){.kernel = {.op = KC_RBF, ...}});
+ *   kc_online *online = online_make(ctx, &c, &(online_options){.kernel = {.op = OP_RBF, ...}});
  *   online_learn(ctx, online, &c, 0, c.n, 1);
  *   ...
  *   kc_online_free(ctx, online);
@@ -14,6 +14,7 @@
 
 #include "base/kc_rng.h"
 #include "kc_test.h"
+#include "ref_expr.h"
 #include "ref_points.h"
 
 #define ONLINE_PASSES 40
@@ -52,7 +53,7 @@ static inline void online_case_free(online_case *c)
 }
 
 typedef struct online_options {
-    kc_kernel_node kernel; /* op 0: RBF, gamma 1/16 */
+    ref_node kernel; /* op 0: RBF, gamma 1/16 */
     int32_t is_direct, is_averaged, is_voted, is_sparse, is_given;
     int32_t no_intercept;
     int64_t budget;
@@ -62,7 +63,7 @@ typedef struct online_options {
 static inline kc_status online_create(kc_context *ctx, const online_case *c,
                                       const online_options *o, kc_online **out, kc_error *err)
 {
-    const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 1.0 / 16};
+    const ref_node rbf = {.op = OP_RBF, .gamma = 1.0 / 16};
     uint64_t random[64];
     kc_kernel *kernel = NULL;
     kc_online_config config = {
@@ -84,7 +85,7 @@ static inline kc_status online_create(kc_context *ctx, const online_case *c,
     for (size_t k = 0; k < 64; k++)
         random[k] = 7 * k + 1;
     if (!o->is_given)
-        status = kc_kernel_create(ctx, o->kernel.op != 0 ? &o->kernel : &rbf, 1, &kernel, err);
+        status = ref_kernel_make(ctx, o->kernel.op != 0 ? &o->kernel : &rbf, 1, &kernel, err);
     if (status != KC_OK)
         return status;
     config.kernel = kernel;

@@ -150,47 +150,49 @@ ref_value ref_multiply(ref_value a, ref_value b, kc_dtype dtype)
                       dtype);
 }
 
-static ref_value leaf_value(const kc_kernel_node *leaf, const double *x, const double *z, size_t d,
+static ref_value leaf_value(const ref_node *leaf, const double *x, const double *z, size_t d,
                             kc_dtype dtype)
 {
     const ref_value dot = ref_dot(x, z, d, dtype);
 
     switch (leaf->op) {
-    case KC_RBF:
+    case OP_RBF:
         return ref_exp(ref_sq_dist(x, z, d, d <= KC_DIRECT_DIFF_MAX, dtype), -leaf->gamma, dtype);
-    case KC_LAPLACIAN:
+    case OP_LAPLACIAN:
         return ref_exp(ref_l1(x, z, d, dtype), -leaf->gamma, dtype);
-    case KC_POLYNOMIAL:
+    case OP_POLYNOMIAL:
         return ref_power(ref_affine(dot, leaf->gamma, leaf->coef0, dtype), leaf->degree, dtype);
-    case KC_SIGMOID:
+    case OP_CONSTANT:
+        return ref_affine(ref_exact(leaf->gamma), 1, 0, dtype);
+    case OP_SIGMOID:
         return ref_tanh(ref_affine(dot, leaf->gamma, leaf->coef0, dtype), dtype);
     default:
         return dot;
     }
 }
 
-ref_value ref_kernel(const kc_kernel_node *nodes, size_t n_nodes, const double *x, const double *z,
+ref_value ref_kernel(const ref_node *nodes, size_t n_nodes, const double *x, const double *z,
                      size_t d, kc_dtype dtype)
 {
     ref_value stack[64], *top = stack; /* stack[0] stays empty */
 
-    for (const kc_kernel_node *node = nodes; node < nodes + n_nodes; node++) {
+    for (const ref_node *node = nodes; node < nodes + n_nodes; node++) {
         switch (node->op) {
-        case KC_ADD:
+        case OP_ADD:
             top--;
             *top = ref_add(top[0], top[1], dtype);
             break;
-        case KC_MUL:
+        case OP_MUL:
             top--;
             *top = ref_multiply(top[0], top[1], dtype);
             break;
-        case KC_SCALE:
+        case OP_SCALE:
             *top = ref_affine(*top, node->gamma, 0, dtype);
             break;
-        case KC_POW:
+        case OP_POW:
             *top = ref_power(*top, node->degree, dtype);
             break;
-        case KC_EXP:
+        case OP_EXP:
             *top = ref_exp(*top, 1.0, dtype);
             break;
         default:

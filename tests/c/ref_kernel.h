@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "kcore/kcore.h"
+#include "ref_expr.h"
 
 typedef struct ref_value {
     long double value;
@@ -41,7 +42,7 @@ ref_value ref_add(ref_value a, ref_value b, kc_dtype dtype);
 ref_value ref_multiply(ref_value a, ref_value b, kc_dtype dtype);
 
 /* K(x, z) of a whole expression, which must be a valid one. */
-ref_value ref_kernel(const kc_kernel_node *nodes, size_t n_nodes, const double *x, const double *z,
+ref_value ref_kernel(const ref_node *nodes, size_t n_nodes, const double *x, const double *z,
                      size_t d, kc_dtype dtype);
 
 /* |computed - exact|, in units of the last place of the exact value. */

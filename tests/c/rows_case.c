@@ -48,7 +48,7 @@ kc_status open_store(world *w, size_t n_rows)
     return kc_store_create(&w->call, &config, &w->store);
 }
 
-kc_kernel_node node = {.op = KC_RBF, .gamma = 0.2};
+ref_node node = {.op = OP_RBF, .gamma = 0.2};
 bool is_sparse;
 
 /* The same points as CSR: feature k of point i is column (7 i + 31 k) % N_COLS. */
@@ -72,6 +72,13 @@ static kc_points sparse_view(const double *x, int32_t *indices, int32_t *indptr)
                        .n_values = N * D};
 }
 
+static bool fill_gram(world *w)
+{
+    const kc_plan plan = kc_plan_make(w->kernel, &w->points, &w->points);
+
+    return kc_gram_fill(&w->call, &plan, w->gram, N) == KC_OK;
+}
+
 bool open_world(world *w, const kc_context_config *config, const kc_run *run, kc_dtype dtype)
 {
     static int32_t indices[N * D], indptr[N + 1];
@@ -93,10 +100,9 @@ bool open_world(world *w, const kc_context_config *config, const kc_run *run, kc
     w->gram = malloc(N * N * kc_dtype_bytes(dtype));
     w->row_bytes = kc_round_up(N * kc_dtype_bytes(dtype), KC_ALIGN);
     bool is_open = kc_context_create(config, &w->ctx, NULL) == KC_OK &&
-                   kc_kernel_create(w->ctx, &node, 1, &w->kernel, NULL) == KC_OK &&
+                   ref_kernel_make(w->ctx, &node, 1, &w->kernel, NULL) == KC_OK &&
                    kc_call_begin(&w->call, w->ctx, run, "rows", &w->err) == KC_OK &&
-                   kc_packed_create(&w->call, &view, dtype, &w->points) == KC_OK &&
-                   kc_gram_fill(&w->call, w->kernel, &w->points, &w->points, w->gram, N) == KC_OK;
+                   kc_packed_create(&w->call, &view, dtype, &w->points) == KC_OK && fill_gram(w);
     CHECK(w->points.is_sparse == is_sparse);
     w->call.n_threads = run != NULL && run->n_threads != 0 ? run->n_threads : 2;
     return is_open;

@@ -4,6 +4,7 @@
 
 #include "base/kc_rng.h"
 #include "kernel/kc_gram.h"
+#include "ref_expr.h"
 #include "rows/kc_store.h"
 
 #define N 700 /* two strips, the second one not full */
@@ -23,7 +24,7 @@ typedef struct world {
 } world;
 
 /* What the next worlds are made of. */
-extern kc_kernel_node node;
+extern ref_node node;
 extern bool is_sparse; /* few of very many features */
 
 /* Whether the store asks for what the matrix holds, and after how many answers there is none. */

@@ -145,7 +145,7 @@ int svm_fit_equal(const svm_fit *a, const svm_fit *b)
 /* ---- Audit -------------------------------------------------------------------------------- */
 
 /* f(x_i) from the coefficients, in double. */
-static double *recompute(const svm_fit *fit, const svm_case *c, const kc_kernel_node *node)
+static double *recompute(const svm_fit *fit, const svm_case *c, const ref_node *node)
 {
     double *f = malloc(c->n * sizeof *f);
 
@@ -186,7 +186,7 @@ static double violation_of(const kc_svm_settings *s, const svm_fit *fit, double 
 }
 
 svm_audit svm_fit_audit(kc_context *ctx, const svm_fit *fit, const svm_case *c,
-                        const kc_svm_settings *settings, const kc_kernel_node *node)
+                        const kc_svm_settings *settings, const ref_node *node)
 {
     double *f = recompute(fit, c, node), *beta = calloc(c->n, sizeof *beta);
     double *values = malloc(c->n * sizeof *values);

@@ -4,6 +4,7 @@
 #define SVM_CASE_H
 
 #include "kcore/kcore.h"
+#include "ref_expr.h"
 
 typedef struct svm_case {
     size_t n, d;
@@ -57,6 +58,6 @@ typedef struct svm_audit {
     double coef_weight; /* sum |coef| */
 } svm_audit;
 svm_audit svm_fit_audit(kc_context *ctx, const svm_fit *fit, const svm_case *c,
-                        const kc_svm_settings *settings, const kc_kernel_node *node);
+                        const kc_svm_settings *settings, const ref_node *node);
 
 #endif

@@ -10,7 +10,7 @@
 
 static kc_context *ctx;
 
-static const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.3};
+static const ref_node rbf = {.op = OP_RBF, .gamma = 0.3};
 
 /* A matrix that is asked for value by value. */
 typedef struct oracle {
@@ -55,7 +55,7 @@ typedef struct world {
 static void open_world(world *w, size_t n, int32_t n_classes)
 {
     *w = (world){.c = svm_case_make(21, n, 3, n_classes), .k = malloc(n * n * sizeof *w->k)};
-    CHECK(kc_kernel_create(ctx, &rbf, 1, &w->kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, &rbf, 1, &w->kernel, NULL) == KC_OK);
     CHECK(kc_gram(ctx, NULL, w->kernel, &w->c.points, NULL, KC_F64, w->k, (int64_t)n, NULL) ==
           KC_OK);
     w->o = (oracle){

@@ -2,14 +2,15 @@
 #include <math.h>
 
 #include "online_case.h"
+#include "ref_expr.h"
 
 static kc_context *ctx;
 
 /* K(x, x) <= 0 for some x or all, and K(x, z)^2 > K(x, x) K(z, z) for some pairs. */
-static const kc_kernel_node indefinite[] = {
-    {.op = KC_SIGMOID, .gamma = 0.1, .coef0 = -2},
-    {.op = KC_SIGMOID, .gamma = 0.02, .coef0 = -0.5},
-    {.op = KC_POLYNOMIAL, .degree = 3, .gamma = 0.05, .coef0 = -1},
+static const ref_node indefinite[] = {
+    {.op = OP_SIGMOID, .gamma = 0.1, .coef0 = -2},
+    {.op = OP_SIGMOID, .gamma = 0.02, .coef0 = -0.5},
+    {.op = OP_POLYNOMIAL, .degree = 3, .gamma = 0.05, .coef0 = -1},
 };
 #define N_KERNELS (sizeof indefinite / sizeof *indefinite)
 
@@ -26,7 +27,7 @@ static double largest_coefficient(const kc_online *online)
     return largest;
 }
 
-static kc_online *twin_of(const kc_online *online, const kc_kernel_node *node)
+static kc_online *twin_of(const kc_online *online, const ref_node *node)
 {
     const int64_t n_bytes = online_info(online).n_bytes;
     char *bytes = malloc((size_t)n_bytes);
@@ -34,14 +35,14 @@ static kc_online *twin_of(const kc_online *online, const kc_kernel_node *node)
     kc_online *twin = NULL;
 
     kc_online_save(online, bytes);
-    CHECK(kc_kernel_create(ctx, node, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, node, 1, &kernel, NULL) == KC_OK);
     CHECK(kc_online_load(ctx, kernel, bytes, n_bytes, &twin, NULL) == KC_OK);
     kc_kernel_free(ctx, kernel);
     free(bytes);
     return twin;
 }
 
-static void check_kernel(const kc_kernel_node *node, const online_options *options, kc_dtype dtype)
+static void check_kernel(const ref_node *node, const online_options *options, kc_dtype dtype)
 {
     online_case c = online_case_make(150, options->is_sparse ? 140 : 5, 3, dtype);
     kc_online *online = online_make(ctx, &c, options);
@@ -87,7 +88,7 @@ static void kernels_that_are_not_positive_fill_the_budget_and_keep_coefficients_
 static void a_sample_that_fails_is_not_counted(void)
 {
     const online_options options = {
-        .kernel = {.op = KC_POLYNOMIAL, .degree = 9, .gamma = 1}, .budget = 5, .strategy = 1};
+        .kernel = {.op = OP_POLYNOMIAL, .degree = 9, .gamma = 1}, .budget = 5, .strategy = 1};
 
     for (int form = 0; form <= REF_CSR; form += REF_CSR) {
         online_case c = online_case_make(20, 140, 2, KC_F64);

@@ -10,6 +10,7 @@
 
 #include "fault.h"
 #include "kc_test.h"
+#include "ref_expr.h"
 #include "ref_points.h"
 
 #define N ((size_t)60)
@@ -52,17 +53,17 @@ typedef struct inputs {
 
 typedef void call_fn(kc_context *ctx, const inputs *in);
 
-static kc_kernel *kernel_of(kc_context *ctx, int32_t op)
+static kc_kernel *kernel_of(kc_context *ctx, ref_op op)
 {
-    const kc_kernel_node node = {.op = op, .gamma = 0.1, .coef0 = 1, .degree = 2};
+    const ref_node node = {.op = op, .gamma = 0.1, .coef0 = 1, .degree = 2};
     kc_kernel *kernel = NULL;
 
-    return kc_kernel_create(ctx, &node, 1, &kernel, NULL) == KC_OK ? kernel : NULL;
+    return ref_kernel_make(ctx, &node, 1, &kernel, NULL) == KC_OK ? kernel : NULL;
 }
 
 static void compute_gram(kc_context *ctx, const inputs *in)
 {
-    for (int32_t op = KC_LINEAR; op <= KC_LAPLACIAN; op++) {
+    for (ref_op op = OP_LINEAR; op <= OP_LAPLACIAN; op++) {
         kc_kernel *kernel = kernel_of(ctx, op);
 
         CHECK(kernel == NULL || kc_gram(ctx, NULL, kernel, in->x, NULL, KC_F64, in->out, (int64_t)N,
@@ -87,7 +88,7 @@ static void fit_and_decide(kc_context *ctx, const inputs *in)
         .classes = in->classes,
         .n_classes = 2,
     };
-    kc_kernel *kernel = kernel_of(ctx, KC_LINEAR);
+    kc_kernel *kernel = kernel_of(ctx, OP_LINEAR);
     kc_svm_settings settings;
     kc_model *model = NULL;
     kc_fit_info total = {.struct_size = sizeof total}, problem = {.struct_size = sizeof problem};
@@ -160,7 +161,7 @@ static void learn_online(kc_context *ctx, const inputs *in)
     const kc_perceptron_settings settings = rule_of(0);
     const kc_perceptron_data data = samples_of(in);
     uint64_t random[4] = {1, 2, 3, 4};
-    kc_kernel *kernel = kernel_of(ctx, KC_RBF);
+    kc_kernel *kernel = kernel_of(ctx, OP_RBF);
     const kc_online_config config = {
         .struct_size = sizeof config,
         .kernel = kernel,

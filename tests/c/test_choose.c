@@ -6,6 +6,7 @@
 
 #include "kc_test.h"
 #include "kernel/kc_kernel.h"
+#include "ref_expr.h"
 
 static kc_context *ctx;
 static const kc_choose_tuning *const tuning = &kc_tuning_default.choose;
@@ -18,7 +19,7 @@ static kc_method choose(size_t n, size_t work, bool is_linear, const kc_stats *s
 {
     const size_t d = work > EXTRA_WORK ? work - EXTRA_WORK : 1;
     double *x = calloc(n * d, sizeof *x);
-    kc_kernel_node node = {.op = is_linear ? KC_LINEAR : KC_RBF, .gamma = 1};
+    ref_node node = {.op = is_linear ? OP_LINEAR : OP_RBF, .gamma = 1};
     kc_points view = {.storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = (int64_t)n,
@@ -33,7 +34,7 @@ static kc_method choose(size_t n, size_t work, bool is_linear, const kc_stats *s
     kc_call call;
 
     CHECK(kc_call_begin(&call, ctx, NULL, "choose", NULL) == KC_OK);
-    CHECK(kc_kernel_create(ctx, &node, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, &node, 1, &kernel, NULL) == KC_OK);
     CHECK(kc_packed_create(&call, &view, KC_F32, &packed) == KC_OK);
     kc_store_config config = {.kernel = kernel, .points = &packed, .cache_bytes = 1 << 20};
     CHECK(kc_store_create(&call, &config, &store) == KC_OK);

@@ -12,8 +12,8 @@
 
 static kc_context *ctx;
 
-static const kc_kernel_node linear = {.op = KC_LINEAR};
-static const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.2};
+static const ref_node linear = {.op = OP_LINEAR};
+static const ref_node rbf = {.op = OP_RBF, .gamma = 0.2};
 
 /* Three segments and two rows of coefficients: row r of segment s goes to output (s + 2 r) mod 4.
  */
@@ -49,8 +49,8 @@ static void gather(void *data, size_t row, const double *values)
 }
 
 /* Makes the expansion over the rows of `points`; false on failure. */
-static bool make(const kc_points *points, const kc_kernel_node *node, kc_dtype dtype,
-                 const shape *s, kc_expansion *out)
+static bool make(const kc_points *points, const ref_node *node, kc_dtype dtype, const shape *s,
+                 kc_expansion *out)
 {
     const size_t n = s->bounds[N_SEGMENTS];
     kc_call call;
@@ -73,7 +73,7 @@ static bool make(const kc_points *points, const kc_kernel_node *node, kc_dtype d
 
     for (size_t i = 0; i < n; i++)
         rows[i] = (int32_t)i;
-    CHECK(kc_kernel_create(ctx, node, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, node, 1, &kernel, NULL) == KC_OK);
     from.kernel = kernel;
     CHECK(kc_call_begin(&call, ctx, NULL, "test", NULL) == KC_OK);
     status = kc_packed_create(&call, points, dtype, &all);
@@ -98,7 +98,7 @@ static kc_status evaluate(const kc_expansion *f, const kc_points *x, int32_t n_t
 }
 
 static double reference(const svm_case *c, const svm_case *at, size_t i, const shape *s, size_t o,
-                        const kc_kernel_node *node)
+                        const ref_node *node)
 {
     long double sum = s->intercepts[o];
 
@@ -114,7 +114,7 @@ static double reference(const svm_case *c, const svm_case *at, size_t i, const s
     return (double)sum;
 }
 
-static void check_values(size_t n, size_t d, const kc_kernel_node *node, kc_dtype dtype)
+static void check_values(size_t n, size_t d, const ref_node *node, kc_dtype dtype)
 {
     svm_case c = svm_case_make(1, n + 1, d, 2), at = svm_case_make(2, 25, d, 2);
     shape s = make_shape(n, 3);
@@ -168,7 +168,7 @@ static void without_points_there_are_intercepts(void)
 
 /* ---- The same bits ------------------------------------------------------------------------ */
 
-static void check_batches(const kc_kernel_node *node, kc_dtype dtype, size_t d)
+static void check_batches(const ref_node *node, kc_dtype dtype, size_t d)
 {
     svm_case c = svm_case_make(5, 600, d, 2), at = svm_case_make(6, 500, d, 2);
     shape s = make_shape(c.n, 7);
@@ -205,7 +205,7 @@ static void values_do_not_depend_on_the_batch_or_on_threads(void)
     check_batches(&linear, KC_F32, 30);
 }
 
-static void check_few(const kc_kernel_node *node, kc_dtype dtype, size_t n, size_t d)
+static void check_few(const ref_node *node, kc_dtype dtype, size_t n, size_t d)
 {
     svm_case c = svm_case_make(5, n, d, 2), at = svm_case_make(6, 40, d, 2);
     shape s = make_shape(c.n, 7);
@@ -231,8 +231,8 @@ static void check_few(const kc_kernel_node *node, kc_dtype dtype, size_t n, size
 
 static void few_rows_have_the_bits_of_many(void)
 {
-    const kc_kernel_node cubic = {.op = KC_POLYNOMIAL, .degree = 3, .gamma = 0.5, .coef0 = 1};
-    const kc_kernel_node laplacian = {.op = KC_LAPLACIAN, .gamma = 0.3};
+    const ref_node cubic = {.op = OP_POLYNOMIAL, .degree = 3, .gamma = 0.5, .coef0 = 1};
+    const ref_node laplacian = {.op = OP_LAPLACIAN, .gamma = 0.3};
 
     for (kc_dtype dtype = KC_F32; dtype <= KC_F64; dtype++) {
         check_few(&rbf, dtype, 600, 3);
@@ -323,7 +323,7 @@ static void free_sparse(sparse *s)
     free(s->values);
 }
 
-static void check_storage(const kc_kernel_node *node, kc_dtype dtype)
+static void check_storage(const ref_node *node, kc_dtype dtype)
 {
     svm_case c = svm_case_make(8, 200, 80, 2), at = svm_case_make(9, 50, 80, 2);
     sparse thin = thin_out(&c), thin_at = thin_out(&at);

@@ -9,15 +9,15 @@
 
 static kc_context *ctx;
 
-static const kc_kernel_node linear = {.op = KC_LINEAR};
-static const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.3};
-static const kc_kernel_node cubic = {.op = KC_POLYNOMIAL, .degree = 3, .gamma = 0.2, .coef0 = 1};
+static const ref_node linear = {.op = OP_LINEAR};
+static const ref_node rbf = {.op = OP_RBF, .gamma = 0.3};
+static const ref_node cubic = {.op = OP_POLYNOMIAL, .degree = 3, .gamma = 0.2, .coef0 = 1};
 
-static kc_kernel *make_kernel(const kc_kernel_node *node)
+static kc_kernel *make_kernel(const ref_node *node)
 {
     kc_kernel *kernel = NULL;
 
-    CHECK(kc_kernel_create(ctx, node, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, node, 1, &kernel, NULL) == KC_OK);
     return kernel;
 }
 
@@ -33,8 +33,7 @@ static int says(const kc_error *err, const char *a, const char *b)
 
 /* ---- The five formulations ---------------------------------------------------------------- */
 
-static void check_fit(uint64_t seed, kc_svm_type type, const kc_kernel_node *node,
-                      kc_precision precision)
+static void check_fit(uint64_t seed, kc_svm_type type, const ref_node *node, kc_precision precision)
 {
     kc_rng rng = kc_rng_seed(seed);
     svm_case c = svm_case_make(seed, 20 + kc_rng_below(&rng, 100), 1 + kc_rng_below(&rng, 6), 2);
@@ -75,7 +74,7 @@ static void check_fit(uint64_t seed, kc_svm_type type, const kc_kernel_node *nod
 
 static void every_type_meets_its_optimality_conditions(void)
 {
-    const kc_kernel_node *nodes[] = {&linear, &rbf, &cubic};
+    const ref_node *nodes[] = {&linear, &rbf, &cubic};
 
     for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++)
         for (uint64_t seed = 0; seed < 30; seed++)
@@ -144,7 +143,7 @@ static void weights_of_classes_are_factors_of_those_of_samples(void)
     const kc_svm_settings settings = svm_settings(KC_C_SVC);
     kc_kernel *kernel = NULL;
 
-    REQUIRE(kc_kernel_create(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
+    REQUIRE(ref_kernel_make(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
     for (size_t i = 0; i < c.n; i++)
         c.weights[i] = 1 + (double)(i % 4);
     kc_svm_data data = svm_data(&c);
@@ -170,7 +169,7 @@ static void weights_of_classes_leave_nu_alone(void)
     kc_kernel *kernel = NULL;
     double largest = 0;
 
-    REQUIRE(kc_kernel_create(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
+    REQUIRE(ref_kernel_make(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
     settings.nu = 0.6;
     settings.tol = 1e-8;
     kc_svm_data data = svm_data(&c);
@@ -328,7 +327,7 @@ static void support_vectors_are_sorted_by_class_and_index(void)
 static const double xor_x[] = {0, 0, 1, 1, 0, 1, 1, 0};
 static const int32_t xor_classes[] = {0, 0, 1, 1};
 
-static svm_fit fit_xor(const kc_kernel_node *node, const kc_svm_settings *settings)
+static svm_fit fit_xor(const ref_node *node, const kc_svm_settings *settings)
 {
     const kc_points points = svm_view(xor_x, 4, 2);
     const kc_svm_data data = {

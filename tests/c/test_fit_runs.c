@@ -10,13 +10,13 @@
 
 static kc_context *ctx;
 
-static const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.3};
+static const ref_node rbf = {.op = OP_RBF, .gamma = 0.3};
 
 static kc_kernel *make_kernel(kc_context *in)
 {
     kc_kernel *kernel = NULL;
 
-    CHECK(kc_kernel_create(in, &rbf, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(in, &rbf, 1, &kernel, NULL) == KC_OK);
     return kernel;
 }
 
@@ -432,7 +432,7 @@ static kc_status fit_and_predict(kc_context *in, const svm_case *c, int32_t type
     kc_kernel *kernel = NULL;
     kc_model *model = NULL;
     double values[60 * 3];
-    kc_status status = kc_kernel_create(in, &rbf, 1, &kernel, NULL);
+    kc_status status = ref_kernel_make(in, &rbf, 1, &kernel, NULL);
 
     settings.nu = 0.2;
     if (status == KC_OK)

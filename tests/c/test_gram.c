@@ -10,12 +10,12 @@ static kc_context *ctx;
 static kc_error err;
 static const kc_dtype dtypes[] = {KC_F32, KC_F64};
 
-static const kc_kernel_node leaves[] = {
-    {.op = KC_LINEAR},
-    {.op = KC_RBF, .gamma = 0.05},
-    {.op = KC_POLYNOMIAL, .gamma = 0.05, .coef0 = 0.5, .degree = 3},
-    {.op = KC_SIGMOID, .gamma = 0.05, .coef0 = 0.1},
-    {.op = KC_LAPLACIAN, .gamma = 0.02},
+static const ref_node leaves[] = {
+    {.op = OP_LINEAR},
+    {.op = OP_RBF, .gamma = 0.05},
+    {.op = OP_POLYNOMIAL, .gamma = 0.05, .coef0 = 0.5, .degree = 3},
+    {.op = OP_SIGMOID, .gamma = 0.05, .coef0 = 0.1},
+    {.op = OP_LAPLACIAN, .gamma = 0.02},
 };
 
 /* K(x, z), or K(x, x) where z is NULL, with so many threads; the caller frees it. */
@@ -400,8 +400,8 @@ static void a_run_of_another_version_is_read_or_refused(void)
 static void values_that_overflow_name_the_first_pair(void)
 {
     enum { N = 200 };
-    const kc_kernel_node poly = {.op = KC_POLYNOMIAL, .gamma = 1, .degree = 4};
-    const kc_kernel_node hidden[] = {poly, {.op = KC_POW, .degree = 0}};
+    const ref_node poly = {.op = OP_POLYNOMIAL, .gamma = 1, .degree = 4};
+    const ref_node hidden[] = {poly, {.op = OP_POW, .degree = 0}};
     kc_kernel *kernel = new_kernel(ctx, &poly, 1), *other = new_kernel(ctx, hidden, 2);
     static float x[N], out[N * N];
     const kc_points points = {.storage = KC_DENSE,

@@ -49,14 +49,14 @@ typedef struct big_gram {
 } big_gram;
 
 static const big_gram grams[] = {
-    {"dense", 3000, 2000, 0, true, KC_F32, KC_RBF, 1},
-    {"wide dense", 400, 60000, 0, true, KC_F32, KC_LINEAR, 1},
-    {"wide dense f64", 300, 60000, 0, true, KC_F64, KC_LINEAR, 1},
-    {"sparse", 4000, 5000, 500, false, KC_F32, KC_RBF, 1},
-    {"sparse by l1", 3000, 2000, 10, false, KC_F32, KC_LAPLACIAN, 1},
-    {"wide sparse by l1", 1500, 100000, 200, false, KC_F64, KC_LAPLACIAN, 1},
-    {"wide dense rows by l1", 400, 50000, 10, true, KC_F32, KC_LAPLACIAN, 1},
-    {"a sum of many", 2000, 50, 0, true, KC_F32, KC_RBF, 300},
+    {"dense", 3000, 2000, 0, true, KC_F32, OP_RBF, 1},
+    {"wide dense", 400, 60000, 0, true, KC_F32, OP_LINEAR, 1},
+    {"wide dense f64", 300, 60000, 0, true, KC_F64, OP_LINEAR, 1},
+    {"sparse", 4000, 5000, 500, false, KC_F32, OP_RBF, 1},
+    {"sparse by l1", 3000, 2000, 10, false, KC_F32, OP_LAPLACIAN, 1},
+    {"wide sparse by l1", 1500, 100000, 200, false, KC_F64, OP_LAPLACIAN, 1},
+    {"wide dense rows by l1", 400, 50000, 10, true, KC_F32, OP_LAPLACIAN, 1},
+    {"a sum of many", 2000, 50, 0, true, KC_F32, OP_RBF, 300},
 };
 
 /* n rows with nnz numbers each, spread over the columns. */
@@ -99,13 +99,13 @@ static ref_view make_dense(const big_gram *g)
 
 static kc_kernel *make_kernel(const big_gram *g)
 {
-    kc_kernel_node nodes[MAX_NODES];
+    ref_node nodes[MAX_NODES];
     size_t n = 0;
 
     for (size_t i = 0; i < g->n_leaves; i++) {
-        nodes[n++] = (kc_kernel_node){.op = g->op, .gamma = 0.001};
+        nodes[n++] = (ref_node){.op = g->op, .gamma = 0.001};
         if (i > 0)
-            nodes[n++] = (kc_kernel_node){.op = KC_ADD};
+            nodes[n++] = (ref_node){.op = OP_ADD};
     }
     return new_kernel(ctx, nodes, n);
 }
@@ -146,7 +146,8 @@ static kc_status run_job(const job *j, const kc_run *run, kc_error *err)
     kc_call call;
 
     KC_TRY(kc_call_begin(&call, ctx, run, "gram", err));
-    return kc_call_end(&call, kc_gram_fill(&call, j->kernel, &j->x, &j->z, j->out, j->z.n));
+    const kc_plan plan = kc_plan_make(j->kernel, &j->x, &j->z);
+    return kc_call_end(&call, kc_gram_fill(&call, &plan, j->out, j->z.n));
 }
 
 /* ---- By a token from another thread ------------------------------------------------------- */

@@ -6,12 +6,12 @@
 static kc_context *ctx;
 static const kc_dtype dtypes[] = {KC_F32, KC_F64};
 
-static const kc_kernel_node leaves[] = {
-    {.op = KC_LINEAR},
-    {.op = KC_RBF, .gamma = 0.05},
-    {.op = KC_POLYNOMIAL, .gamma = 0.1, .coef0 = 0.5, .degree = 3},
-    {.op = KC_SIGMOID, .gamma = 0.1, .coef0 = 0.2},
-    {.op = KC_LAPLACIAN, .gamma = 0.02},
+static const ref_node leaves[] = {
+    {.op = OP_LINEAR},
+    {.op = OP_RBF, .gamma = 0.05},
+    {.op = OP_POLYNOMIAL, .gamma = 0.1, .coef0 = 0.5, .degree = 3},
+    {.op = OP_SIGMOID, .gamma = 0.1, .coef0 = 0.2},
+    {.op = OP_LAPLACIAN, .gamma = 0.02},
 };
 
 /* Rows with about nnz numbers each; the first and the last column are in use, row 1 is empty, and

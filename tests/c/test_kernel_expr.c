@@ -8,23 +8,24 @@ static const kc_dtype dtypes[] = {KC_F32, KC_F64};
 /* ---- Expressions -------------------------------------------------------------------------- */
 
 typedef struct expression {
-    kc_kernel_node nodes[MAX_NODES];
+    ref_node nodes[MAX_NODES];
     size_t n;
 } expression;
 
-static void push(expression *e, kc_kernel_node node)
+static void push(expression *e, ref_node node)
 {
     e->nodes[e->n++] = node;
 }
 
-static kc_kernel_node leaf_of(size_t kind)
+static ref_node leaf_of(size_t kind)
 {
-    static const kc_kernel_node kinds[] = {
-        {.op = KC_RBF, .gamma = 0.05},
-        {.op = KC_LINEAR},
-        {.op = KC_LAPLACIAN, .gamma = 0.02},
-        {.op = KC_POLYNOMIAL, .gamma = 0.05, .coef0 = 0.5, .degree = 2},
-        {.op = KC_SIGMOID, .gamma = 0.05, .coef0 = 0.1},
+    static const ref_node kinds[] = {
+        {.op = OP_RBF, .gamma = 0.05},
+        {.op = OP_LINEAR},
+        {.op = OP_LAPLACIAN, .gamma = 0.02},
+        {.op = OP_POLYNOMIAL, .gamma = 0.05, .coef0 = 0.5, .degree = 2},
+        {.op = OP_SIGMOID, .gamma = 0.05, .coef0 = 0.1},
+        {.op = OP_CONSTANT, .gamma = 0.75},
     };
 
     return kinds[kind % COUNT(kinds)];
@@ -41,18 +42,18 @@ static expression make_random(uint64_t seed, size_t n_leaves)
         const uint64_t choice = kc_rng_below(&rng, 6);
 
         if (left > 0 && (depth < 2 || (depth < 32 && choice < 3))) {
-            push(&e, leaf_of((size_t)kc_rng_below(&rng, 5)));
+            push(&e, leaf_of((size_t)kc_rng_below(&rng, 6)));
             depth++;
             left--;
         } else {
-            push(&e, (kc_kernel_node){.op = choice % 2 == 0 ? KC_ADD : KC_MUL});
-            push(&e, (kc_kernel_node){.op = KC_SCALE, .gamma = 0.01 + kc_rng_uniform(&rng) / 2});
+            push(&e, (ref_node){.op = choice % 2 == 0 ? OP_ADD : OP_MUL});
+            push(&e, (ref_node){.op = OP_SCALE, .gamma = 0.01 + kc_rng_uniform(&rng) / 2});
             depth--;
         }
         if (choice == 4)
-            push(&e, (kc_kernel_node){.op = KC_POW, .degree = 2});
+            push(&e, (ref_node){.op = OP_POW, .degree = 2});
         if (choice == 5)
-            push(&e, (kc_kernel_node){.op = KC_SCALE, .gamma = 0.0625});
+            push(&e, (ref_node){.op = OP_SCALE, .gamma = 0.0625});
     }
     return e;
 }
@@ -84,9 +85,10 @@ static void check_expression(const expression *e, size_t d, kc_dtype dtype)
         for (size_t j = 0; j < N_X; j++)
             CHECK(ref_get(part, i * N_X + j, dtype) ==
                   ref_get(all, i * N_Z + N_Z - N_X + j, dtype));
-    if (posix_memalign(&workspace, KC_ALIGN, kc_kernel_workspace(kernel, &px, &px)) != 0)
+    const kc_plan plan = kc_plan_make(kernel, &px, &px);
+    if (posix_memalign(&workspace, KC_ALIGN, kc_plan_workspace(&plan, 1)) != 0)
         abort();
-    CHECK(kc_kernel_diag(kernel, &px, 0, N_X, diag, workspace));
+    CHECK(kc_plan_diag(&plan, 0, N_X, diag, workspace));
     for (size_t i = 0; i < N_X; i++) {
         CHECK(ref_get(diag, i, dtype) == ref_get(square, i * N_X + i, dtype));
         for (size_t j = 0; j < i; j++)
@@ -118,23 +120,23 @@ static void check_on_both_types(const expression *e)
 
 static void every_operation_is_what_it_says(void)
 {
-    const kc_kernel_node operations[] = {
-        {.op = KC_ADD},
-        {.op = KC_MUL},
-        {.op = KC_SCALE, .gamma = 0.3},
-        {.op = KC_SCALE, .gamma = 0.0},
-        {.op = KC_POW, .degree = 0},
-        {.op = KC_POW, .degree = 1},
-        {.op = KC_POW, .degree = 3},
-        {.op = KC_EXP},
+    const ref_node operations[] = {
+        {.op = OP_ADD},
+        {.op = OP_MUL},
+        {.op = OP_SCALE, .gamma = 0.3},
+        {.op = OP_SCALE, .gamma = 0.0},
+        {.op = OP_POW, .degree = 0},
+        {.op = OP_POW, .degree = 1},
+        {.op = OP_POW, .degree = 3},
+        {.op = OP_EXP},
     };
 
     for (size_t i = 0; i < COUNT(operations); i++)
-        for (size_t kind = 0; kind < 5; kind++) {
+        for (size_t kind = 0; kind < 6; kind++) {
             expression e = {.n = 0};
 
             push(&e, leaf_of(kind));
-            if (operations[i].op == KC_ADD || operations[i].op == KC_MUL)
+            if (operations[i].op == OP_ADD || operations[i].op == OP_MUL)
                 push(&e, leaf_of(kind + 1));
             push(&e, operations[i]);
             check_on_both_types(&e);
@@ -158,7 +160,7 @@ static void thirty_two_operands_may_wait(void)
     for (size_t i = 0; i < 32; i++)
         push(&e, leaf_of(i));
     for (size_t i = 0; i < 31; i++)
-        push(&e, (kc_kernel_node){.op = i % 7 == 3 ? KC_MUL : KC_ADD});
+        push(&e, (ref_node){.op = i % 7 == 3 ? OP_MUL : OP_ADD});
     check_on_both_types(&e);
 }
 
@@ -169,8 +171,8 @@ static void a_thousand_nodes_are_evaluated(void)
     push(&e, leaf_of(0));
     while (e.n + 3 <= MAX_NODES) {
         push(&e, leaf_of(e.n / 3));
-        push(&e, (kc_kernel_node){.op = KC_ADD});
-        push(&e, (kc_kernel_node){.op = KC_SCALE, .gamma = 0.5});
+        push(&e, (ref_node){.op = OP_ADD});
+        push(&e, (ref_node){.op = OP_SCALE, .gamma = 0.5});
     }
     check_expression(&e, 5, KC_F32);
     check_expression(&e, 80, KC_F64);
@@ -179,19 +181,56 @@ static void a_thousand_nodes_are_evaluated(void)
 /* (K + K') K'' is not K + K' K'': which operand is which must not matter only for sums. */
 static void the_order_of_operands_is_kept(void)
 {
-    const kc_kernel_node nodes[] = {{.op = KC_LINEAR}, leaf_of(0),     {.op = KC_POW, .degree = 3},
-                                    leaf_of(2),        {.op = KC_MUL}, {.op = KC_ADD}};
+    const ref_node nodes[] = {{.op = OP_LINEAR}, leaf_of(0),     {.op = OP_POW, .degree = 3},
+                              leaf_of(2),        {.op = OP_MUL}, {.op = OP_ADD}};
     expression e = {.n = COUNT(nodes)};
 
     memcpy(e.nodes, nodes, sizeof nodes);
     check_on_both_types(&e);
 }
 
+/* Leaves of one base read the same tile of it: their values are those that each has alone. */
+static void leaves_that_share_a_tile_have_the_bits_of_leaves_alone(void)
+{
+    const ref_node pairs[][2] = {
+        {{.op = OP_RBF, .gamma = 0.05}, {.op = OP_RBF, .gamma = 0.2}},
+        {{.op = OP_LINEAR}, {.op = OP_POLYNOMIAL, .gamma = 0.05, .coef0 = 0.5, .degree = 2}},
+        {{.op = OP_LAPLACIAN, .gamma = 0.02}, {.op = OP_LAPLACIAN, .gamma = 0.1}},
+        {{.op = OP_SIGMOID, .gamma = 0.05}, {.op = OP_LINEAR}},
+    };
+
+    for (size_t k = 0; k < 2 * COUNT(pairs); k++)
+        for (size_t form = 0; form < 2; form++) {
+            const ref_node *pair = pairs[k / 2];
+            const ref_node nodes[] = {pair[0], pair[1], {.op = OP_ADD}};
+            const size_t d = k % 2 == 0 ? 7 : 90;
+            ref_samples x = ref_random(k, N_X, d, 0.3, KC_F32);
+            ref_view view;
+            kc_packed p = pack_samples(ctx, &x, form == 0 ? REF_DENSE : REF_CSR, KC_F32, &view);
+            kc_kernel *both = new_kernel(ctx, nodes, 3);
+            kc_kernel *one = new_kernel(ctx, nodes, 1), *other = new_kernel(ctx, nodes + 1, 1);
+            float *sum = fill_all(both, &p, &p), *a = fill_all(one, &p, &p);
+            float *b = fill_all(other, &p, &p);
+
+            for (size_t i = 0; i < N_X * N_X; i++)
+                CHECK(sum[i] == a[i] + b[i]);
+            free(sum);
+            free(a);
+            free(b);
+            kc_kernel_free(ctx, both);
+            kc_kernel_free(ctx, one);
+            kc_kernel_free(ctx, other);
+            kc_packed_free(ctx, &p);
+            ref_view_free(&view);
+            ref_samples_free(&x);
+        }
+}
+
 /* ---- Overflow ----------------------------------------------------------------------------- */
 
 /* Whether the values of a square block of points (1), (2), ... (n), and its diagonal, are finite.
  */
-static bool is_finite(const kc_kernel_node *nodes, size_t n_nodes, double factor, kc_dtype dtype,
+static bool is_finite(const ref_node *nodes, size_t n_nodes, double factor, kc_dtype dtype,
                       bool *is_diag_finite)
 {
     enum { N = 40 };
@@ -209,9 +248,10 @@ static bool is_finite(const kc_kernel_node *nodes, size_t n_nodes, double factor
     p = pack_samples(ctx, &s, REF_DENSE, dtype, &view);
     block.x = block.z = &p;
     result = fill_block(kernel, &block);
-    if (posix_memalign(&workspace, KC_ALIGN, kc_kernel_workspace(kernel, &p, &p)) != 0)
+    const kc_plan plan = kc_plan_make(kernel, &p, &p);
+    if (posix_memalign(&workspace, KC_ALIGN, kc_plan_workspace(&plan, 1)) != 0)
         abort();
-    *is_diag_finite = kc_kernel_diag(kernel, &p, 0, N, diag, workspace);
+    *is_diag_finite = kc_plan_diag(&plan, 0, N, diag, workspace);
     free(workspace);
     kc_packed_free(ctx, &p);
     kc_kernel_free(ctx, kernel);
@@ -220,7 +260,7 @@ static bool is_finite(const kc_kernel_node *nodes, size_t n_nodes, double factor
     return result;
 }
 
-static void check_overflow(const kc_kernel_node *nodes, size_t n_nodes, double safe, double unsafe,
+static void check_overflow(const ref_node *nodes, size_t n_nodes, double safe, double unsafe,
                            kc_dtype dtype)
 {
     bool is_diag_finite;
@@ -233,11 +273,11 @@ static void check_overflow(const kc_kernel_node *nodes, size_t n_nodes, double s
 
 static void values_that_overflow_are_told(void)
 {
-    const kc_kernel_node poly[] = {{.op = KC_POLYNOMIAL, .gamma = 1, .degree = 3}};
-    const kc_kernel_node power[] = {{.op = KC_LINEAR}, {.op = KC_POW, .degree = 3}};
-    const kc_kernel_node product[] = {{.op = KC_LINEAR}, {.op = KC_LINEAR}, {.op = KC_MUL}};
-    const kc_kernel_node scaled[] = {{.op = KC_LINEAR}, {.op = KC_SCALE, .gamma = 1e10}};
-    const kc_kernel_node exponential[] = {{.op = KC_LINEAR}, {.op = KC_EXP}};
+    const ref_node poly[] = {{.op = OP_POLYNOMIAL, .gamma = 1, .degree = 3}};
+    const ref_node power[] = {{.op = OP_LINEAR}, {.op = OP_POW, .degree = 3}};
+    const ref_node product[] = {{.op = OP_LINEAR}, {.op = OP_LINEAR}, {.op = OP_MUL}};
+    const ref_node scaled[] = {{.op = OP_LINEAR}, {.op = OP_SCALE, .gamma = 1e10}};
+    const ref_node exponential[] = {{.op = OP_LINEAR}, {.op = OP_EXP}};
 
     check_overflow(poly, 1, 1, 1e6, KC_F32);
     check_overflow(power, 2, 1, 1e6, KC_F32);
@@ -251,8 +291,8 @@ static void values_that_overflow_are_told(void)
 /* Infinity that a later node would hide: exp of it times 0, a zeroth power, tanh. */
 static void an_overflow_inside_is_told_though_the_result_is_finite(void)
 {
-    const kc_kernel_node nodes[] = {{.op = KC_POLYNOMIAL, .gamma = 1, .degree = 5},
-                                    {.op = KC_POW, .degree = 0}};
+    const ref_node nodes[] = {{.op = OP_POLYNOMIAL, .gamma = 1, .degree = 5},
+                              {.op = OP_POW, .degree = 0}};
     bool is_diag_finite;
 
     CHECK(!is_finite(nodes, 2, 1e9, KC_F32, &is_diag_finite));
@@ -262,8 +302,8 @@ static void an_overflow_inside_is_told_though_the_result_is_finite(void)
 /* As f32 they would be infinite: refused, not cut to the largest number. */
 static void parameters_beyond_the_type_overflow(void)
 {
-    const kc_kernel_node poly = {.op = KC_POLYNOMIAL, .gamma = 1, .coef0 = 1e300, .degree = 1};
-    const kc_kernel_node scaled[] = {{.op = KC_LINEAR}, {.op = KC_SCALE, .gamma = 1e300}};
+    const ref_node poly = {.op = OP_POLYNOMIAL, .gamma = 1, .coef0 = 1e300, .degree = 1};
+    const ref_node scaled[] = {{.op = OP_LINEAR}, {.op = OP_SCALE, .gamma = 1e300}};
     bool is_diag_finite;
 
     CHECK(!is_finite(&poly, 1, 1, KC_F32, &is_diag_finite) && !is_diag_finite);
@@ -274,11 +314,11 @@ static void parameters_beyond_the_type_overflow(void)
 
 static void leaves_without_growth_never_overflow(void)
 {
-    const kc_kernel_node bounded[] = {{.op = KC_LINEAR},
-                                      {.op = KC_RBF, .gamma = 1e308},
-                                      {.op = KC_LAPLACIAN, .gamma = 1e308},
-                                      {.op = KC_SIGMOID, .gamma = 1e308, .coef0 = -1e308},
-                                      {.op = KC_POLYNOMIAL, .gamma = 1e30, .degree = 0}};
+    const ref_node bounded[] = {{.op = OP_LINEAR},
+                                {.op = OP_RBF, .gamma = 1e308},
+                                {.op = OP_LAPLACIAN, .gamma = 1e308},
+                                {.op = OP_SIGMOID, .gamma = 1e308, .coef0 = -1e308},
+                                {.op = OP_POLYNOMIAL, .gamma = 1e30, .degree = 0}};
     bool is_diag_finite;
 
     for (size_t i = 0; i < COUNT(bounded); i++) {
@@ -297,6 +337,7 @@ int main(void)
     RUN(thirty_two_operands_may_wait);
     RUN(a_thousand_nodes_are_evaluated);
     RUN(the_order_of_operands_is_kept);
+    RUN(leaves_that_share_a_tile_have_the_bits_of_leaves_alone);
     RUN(values_that_overflow_are_told);
     RUN(an_overflow_inside_is_told_though_the_result_is_finite);
     RUN(parameters_beyond_the_type_overflow);

@@ -77,7 +77,7 @@ static void weights_of(const kc_online *online, const online_case *c, kc_reading
 
 static void compare(const online_case *c, online_call *call, bool is_direct)
 {
-    const online_options options = {.kernel = {.op = KC_LINEAR},
+    const online_options options = {.kernel = {.op = OP_LINEAR},
                                     .is_direct = is_direct,
                                     .is_averaged = call->rule != KC_RULE_BATCH};
     const size_t n_outputs = c->n_classes == 2 ? 1 : (size_t)c->n_classes;
@@ -192,7 +192,7 @@ static void a_given_matrix_leads_to_the_same_mistakes(void)
     online_case c = online_case_make(90, 6, 3, KC_F64);
     online_case matrix = {
         .n = c.n, .d = c.n, .n_classes = 3, .dtype = KC_F64, .classes = c.classes};
-    kc_online *online = online_make(ctx, &c, &(online_options){.kernel = {.op = KC_LINEAR}});
+    kc_online *online = online_make(ctx, &c, &(online_options){.kernel = {.op = OP_LINEAR}});
     online_call call = {.n_passes = 8}, given_call = {.n_passes = 8};
     kc_online *given;
 
@@ -431,7 +431,7 @@ static void the_bound_of_the_theorem_holds(void)
 static void a_fit_goes_on_where_the_last_one_ended(void)
 {
     online_case c = online_case_make(200, 5, 3, KC_F64);
-    const online_options options = {.kernel = {.op = KC_LINEAR}, .is_averaged = 1};
+    const online_options options = {.kernel = {.op = OP_LINEAR}, .is_averaged = 1};
     kc_online *whole = online_make(ctx, &c, &options), *parts = online_make(ctx, &c, &options);
     online_call six = {.n_passes = 6}, three = {.n_passes = 3};
 

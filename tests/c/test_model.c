@@ -9,14 +9,14 @@
 
 static kc_context *ctx;
 
-static const kc_kernel_node linear = {.op = KC_LINEAR};
-static const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.3};
+static const ref_node linear = {.op = OP_LINEAR};
+static const ref_node rbf = {.op = OP_RBF, .gamma = 0.3};
 
-static kc_kernel *make_kernel(const kc_kernel_node *node)
+static kc_kernel *make_kernel(const ref_node *node)
 {
     kc_kernel *kernel = NULL;
 
-    CHECK(kc_kernel_create(ctx, node, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, node, 1, &kernel, NULL) == KC_OK);
     return kernel;
 }
 
@@ -55,7 +55,7 @@ static kc_model *make_again(const svm_fit *fit, const kc_kernel *kernel, const d
 }
 
 static void check_round_trip(int32_t n_classes, int32_t multiclass, kc_precision precision,
-                             const kc_kernel_node *node)
+                             const ref_node *node)
 {
     svm_case c = svm_case_make(21, 120, 4, n_classes), at = svm_case_make(22, 50, 4, 2);
     kc_kernel *kernel = make_kernel(node);

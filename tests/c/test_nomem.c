@@ -19,17 +19,17 @@ typedef struct operation {
 } operation;
 
 static const operation operations[] = {
-    {"dense", REF_DENSE, REF_FORTRAN, KC_F32, KC_F32, KC_RBF, false, 1},
-    {"dense with itself", REF_DENSE, REF_N_FORMS, KC_F64, KC_F32, KC_POLYNOMIAL, false, 1},
-    {"CSR", REF_CSR, REF_CSR, KC_F32, KC_F32, KC_RBF, false, 1},
-    {"CSR converted", REF_CSR, REF_CSR_64, KC_F32, KC_F64, KC_LAPLACIAN, false, 1},
-    {"CSR with 64 bits", REF_CSR_64, REF_N_FORMS, KC_F64, KC_F64, KC_SIGMOID, false, 1},
-    {"unsorted CSR", REF_CSR_UNSORTED, REF_CSR_REPEATED, KC_F32, KC_F32, KC_LINEAR, false, 1},
-    {"dense with CSR", REF_DENSE, REF_CSR_UNSORTED, KC_F32, KC_F32, KC_RBF, false, 1},
-    {"CSR with dense", REF_CSR_64, REF_REVERSED, KC_F64, KC_F32, KC_LAPLACIAN, false, 1},
-    {"diagonal", REF_DENSE, REF_N_FORMS, KC_F64, KC_F64, KC_POLYNOMIAL, true, 1},
-    {"diagonal of CSR", REF_CSR_REPEATED, REF_N_FORMS, KC_F64, KC_F64, KC_RBF, true, 1},
-    {"two threads", REF_DENSE, REF_CSR, KC_F32, KC_F32, KC_RBF, false, 2},
+    {"dense", REF_DENSE, REF_FORTRAN, KC_F32, KC_F32, OP_RBF, false, 1},
+    {"dense with itself", REF_DENSE, REF_N_FORMS, KC_F64, KC_F32, OP_POLYNOMIAL, false, 1},
+    {"CSR", REF_CSR, REF_CSR, KC_F32, KC_F32, OP_RBF, false, 1},
+    {"CSR converted", REF_CSR, REF_CSR_64, KC_F32, KC_F64, OP_LAPLACIAN, false, 1},
+    {"CSR with 64 bits", REF_CSR_64, REF_N_FORMS, KC_F64, KC_F64, OP_SIGMOID, false, 1},
+    {"unsorted CSR", REF_CSR_UNSORTED, REF_CSR_REPEATED, KC_F32, KC_F32, OP_LINEAR, false, 1},
+    {"dense with CSR", REF_DENSE, REF_CSR_UNSORTED, KC_F32, KC_F32, OP_RBF, false, 1},
+    {"CSR with dense", REF_CSR_64, REF_REVERSED, KC_F64, KC_F32, OP_LAPLACIAN, false, 1},
+    {"diagonal", REF_DENSE, REF_N_FORMS, KC_F64, KC_F64, OP_POLYNOMIAL, true, 1},
+    {"diagonal of CSR", REF_CSR_REPEATED, REF_N_FORMS, KC_F64, KC_F64, OP_RBF, true, 1},
+    {"two threads", REF_DENSE, REF_CSR, KC_F32, KC_F32, OP_RBF, false, 2},
 };
 
 typedef struct fixture {
@@ -76,10 +76,10 @@ static kc_status run_operation(fixture *f, kc_error *err)
 {
     const operation *op = f->op;
     const kc_run run = {.struct_size = sizeof run, .n_threads = op->n_threads};
-    const kc_kernel_node nodes[] = {
-        {.op = op->op, .gamma = 0.1, .coef0 = 0.5, .degree = 2}, {.op = KC_LINEAR}, {.op = KC_ADD}};
+    const ref_node nodes[] = {
+        {.op = op->op, .gamma = 0.1, .coef0 = 0.5, .degree = 2}, {.op = OP_LINEAR}, {.op = OP_ADD}};
     kc_kernel *kernel = NULL;
-    kc_status status = kc_kernel_create(f->ctx, nodes, COUNT(nodes), &kernel, err);
+    kc_status status = ref_kernel_make(f->ctx, nodes, COUNT(nodes), &kernel, err);
 
     memset(f->out, 0, f->n_bytes);
     if (status == KC_OK && op->is_diag)
@@ -175,13 +175,13 @@ static void contexts_that_have_run_before_recover_as_well(void)
 
 static void a_kernel_that_cannot_be_made_leaves_its_place_alone(void)
 {
-    const kc_kernel_node node = {.op = KC_LINEAR};
+    const ref_node node = {.op = OP_LINEAR};
     kc_kernel *kernel = NULL;
     fixture f;
 
     set_up(&f, &operations[0]);
     kc_fault_arm(&f.fault, 1, KC_FAULT_ONCE);
-    CHECK(kc_kernel_create(f.ctx, &node, 1, &kernel, NULL) == KC_ERR_NOMEM);
+    CHECK(ref_kernel_make(f.ctx, &node, 1, &kernel, NULL) == KC_ERR_NOMEM);
     CHECK(kc_fault_disarm(&f.fault));
     CHECK(kernel == NULL && kc_context_memory(f.ctx).current == 0);
     tear_down(&f);

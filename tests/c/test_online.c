@@ -57,7 +57,7 @@ static void every_form_of_the_samples_gives_the_same_bits(void)
         for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
             online_case c = online_case_make(150, 140, 2, KC_F64);
             const online_options options = {
-                .kernel = {.op = KC_RBF, .gamma = 1.0 / 512},
+                .kernel = {.op = OP_RBF, .gamma = 1.0 / 512},
                 .budget = strategy > 0 ? 20 : 0,
                 .strategy = strategy,
                 .is_sparse = is_sparse,
@@ -95,7 +95,7 @@ static void points_of_few_columns_are_dense_whatever_they_come_as(void)
 static void many_points_are_evaluated_by_all_threads_to_the_same_bits(void)
 {
     online_case c = online_case_make(3000, 60, 2, KC_F32);
-    const online_options options = {.kernel = {.op = KC_RBF, .gamma = 1.0 / 64}};
+    const online_options options = {.kernel = {.op = OP_RBF, .gamma = 1.0 / 64}};
     kc_online *one = online_make(ctx, &c, &options), *four = online_make(ctx, &c, &options);
 
     learn_in_parts(ctx, one, &c, c.n, REF_DENSE, 1);
@@ -115,7 +115,7 @@ static void a_pass_online_is_a_pass_in_dual_form(void)
         for (int is_direct = 0; is_direct < n_classes - 1; is_direct++) {
             online_case c = online_case_make(300, 5, n_classes, KC_F64);
             const online_options options = {
-                .kernel = {.op = KC_LINEAR}, .is_direct = is_direct, .is_voted = 1};
+                .kernel = {.op = OP_LINEAR}, .is_direct = is_direct, .is_voted = 1};
             kc_online *dual = online_make(ctx, &c, &options);
             kc_online *online = online_make(ctx, &c, &options);
             online_call a = {.n_passes = 4}, b = {.n_passes = 4};
@@ -219,7 +219,7 @@ static void a_budget_that_is_never_reached_changes_nothing(void)
 static void projection_keeps_no_more_points_than_the_space_has_dimensions(void)
 {
     online_case c = online_case_make(300, 4, 2, KC_F64);
-    const kc_kernel_node linear = {.op = KC_LINEAR};
+    const ref_node linear = {.op = OP_LINEAR};
     kc_online *plain = online_make(ctx, &c, &(online_options){.kernel = linear});
     kc_online *few = online_make(
         ctx, &c,
@@ -282,7 +282,7 @@ static void a_stream_with_a_budget_holds_no_more_memory_than_at_its_beginning(vo
     for (int32_t strategy = 1; strategy <= KC_STRATEGY_MERGE; strategy++)
         for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
             online_case c = online_case_make(300, is_sparse ? 200 : 10, 2, KC_F32);
-            const online_options options = {.kernel = {.op = KC_RBF, .gamma = 1.0 / 256},
+            const online_options options = {.kernel = {.op = OP_RBF, .gamma = 1.0 / 256},
                                             .budget = 20,
                                             .strategy = strategy,
                                             .is_sparse = is_sparse};
@@ -370,7 +370,7 @@ static int stop_amid(void *data, const kc_progress *progress)
 static void a_stopped_call_has_learnt_from_the_samples_before(void)
 {
     online_case c = online_case_make(5000, 60, 2, KC_F64);
-    const online_options options = {.kernel = {.op = KC_RBF, .gamma = 1.0 / 64}};
+    const online_options options = {.kernel = {.op = OP_RBF, .gamma = 1.0 / 64}};
     kc_online *online = online_make(ctx, &c, &options), *replay = online_make(ctx, &c, &options);
     const kc_run run = {.struct_size = sizeof run,
                         .on_progress = stop_amid,
@@ -459,7 +459,7 @@ static void a_value_that_is_not_finite_is_named_and_nothing_is_learnt(void)
 static void values_that_overflow_are_told(void)
 {
     online_case c = online_case_make(20, 5, 2, KC_F64);
-    const kc_kernel_node power = {.op = KC_POLYNOMIAL, .degree = 900, .gamma = 10, .coef0 = 1};
+    const ref_node power = {.op = OP_POLYNOMIAL, .degree = 900, .gamma = 10, .coef0 = 1};
 
     for (int budget = 0; budget < 2; budget++) {
         kc_online *online = online_make(

@@ -10,13 +10,13 @@
 
 static kc_context *ctx;
 
-static const kc_kernel_node wide = {.op = KC_RBF, .gamma = 0.02};
+static const ref_node wide = {.op = OP_RBF, .gamma = 0.02};
 
 static kc_kernel *make_kernel(kc_context *in)
 {
     kc_kernel *kernel = NULL;
 
-    CHECK(kc_kernel_create(in, &wide, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(in, &wide, 1, &kernel, NULL) == KC_OK);
     return kernel;
 }
 

@@ -170,14 +170,14 @@ static void apply_gives_the_same_bits_for_every_cache_and_thread_count(void)
 /* Through w: other roundings than those of the rows' own sum, but the same ones every time. */
 static void linear_rows_are_added_up_through_w(void)
 {
-    node = (kc_kernel_node){.op = KC_LINEAR};
+    node = (ref_node){.op = OP_LINEAR};
     check_apply(KC_F64, &all);
     check_apply(KC_F64, &pair);
     is_sparse = true;
     check_apply(KC_F64, &middle);
     check_apply(KC_F64, &pair);
     is_sparse = false;
-    node = (kc_kernel_node){.op = KC_RBF, .gamma = 0.2};
+    node = (ref_node){.op = OP_RBF, .gamma = 0.2};
 }
 
 static void sparse_rows_are_added_up_like_dense_ones(void)
@@ -393,7 +393,7 @@ static void parts_of_a_shared_store_are_made_on_several_threads(void)
     for (int is_whole = 0; is_whole < 2; is_whole++) {
         pthread_t other;
         world w;
-        node = (kc_kernel_node){.op = is_whole ? KC_RBF : KC_LINEAR, .gamma = 0.2};
+        node = (ref_node){.op = is_whole ? OP_RBF : OP_LINEAR, .gamma = 0.2};
         REQUIRE(open_world(&w, NULL, NULL, KC_F64) && open_store(&w, N) == KC_OK);
         if (is_whole)
             CHECK(kc_store_complete(&w.call, w.store) == KC_OK);
@@ -466,12 +466,12 @@ static void a_row_that_nobody_answers_for_is_not_there(void)
 
 static void values_that_overflow_are_an_error(void)
 {
-    const kc_kernel_node power = {.op = KC_POLYNOMIAL, .gamma = 1, .coef0 = 1, .degree = 1000};
+    const ref_node power = {.op = OP_POLYNOMIAL, .gamma = 1, .coef0 = 1, .degree = 1000};
     kc_kernel *kernel;
     world w;
 
     REQUIRE(open_world(&w, NULL, NULL, KC_F32));
-    REQUIRE(kc_kernel_create(w.ctx, &power, 1, &kernel, NULL) == KC_OK);
+    REQUIRE(ref_kernel_make(w.ctx, &power, 1, &kernel, NULL) == KC_OK);
     kc_kernel_free(w.ctx, w.kernel);
     w.kernel = kernel;
     /* The diagonal says so first. */

@@ -134,7 +134,7 @@ static void every_coefficient_belongs_to_one_problem(void)
 
 static kc_dtype dtype_of(const svm_case *c, double C, kc_precision precision)
 {
-    const kc_kernel_node rbf = {.op = KC_RBF, .gamma = 0.5};
+    const ref_node rbf = {.op = OP_RBF, .gamma = 0.5};
     const kc_svm_data data = svm_data(c);
     kc_svm_settings settings = svm_settings(KC_C_SVC);
     kc_kernel *kernel = NULL;
@@ -142,7 +142,7 @@ static kc_dtype dtype_of(const svm_case *c, double C, kc_precision precision)
     settings.C = C;
     settings.precision = precision;
     settings.max_iter = 10;
-    CHECK(kc_kernel_create(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
+    CHECK(ref_kernel_make(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, kernel, &data);
     CHECK(fit.status == KC_OK && fit.info.dtype == fit.total.dtype);
     const kc_dtype dtype = fit.info.dtype;

@@ -14,7 +14,7 @@ from kcore import _core
 
 
 def test_library_package_header_and_metadata_state_one_version():
-    header = files(kcore).joinpath("include/kcore/kcore.h").read_text(encoding="utf-8")
+    header = files(kcore).joinpath("include/kcore/base.h").read_text(encoding="utf-8")
     numbers = re.findall(r"^#define KC_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.M)
     assert ".".join(numbers) == _core.version() == kcore.__version__ == version("kcore")
 

@@ -2,6 +2,7 @@
 #include "base/kc_thread.h"
 #include "data/kc_points.h"
 #include "kernel/kc_gram.h"
+#include "kernel/kc_kernel.h"
 
 static kc_status check_input(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                              kc_error *err)
@@ -37,8 +38,11 @@ static kc_status pack_and_fill(kc_call *call, const kc_kernel *kernel, const kc_
         status =
             kc_touch_rows(call, out, (size_t)x->n_rows, (size_t)z->n_rows * kc_dtype_bytes(dtype),
                           ld * kc_dtype_bytes(dtype));
-    if (status == KC_OK)
-        status = kc_gram_fill(call, kernel, &packed_x, z == x ? &packed_x : &packed_z, out, ld);
+    if (status == KC_OK) {
+        const kc_plan plan = kc_plan_make(kernel, &packed_x, z == x ? &packed_x : &packed_z);
+
+        status = kc_gram_fill(call, &plan, out, ld);
+    }
     kc_packed_free(call->ctx, &packed_x);
     kc_packed_free(call->ctx, &packed_z);
     return status;
@@ -68,8 +72,11 @@ kc_status kc_diag(kc_context *ctx, const kc_run *run, const kc_kernel *kernel, c
     KC_TRY(check_output(x, out_dtype, out, INT64_MAX, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "diag", err));
     status = kc_packed_create(&call, x, out_dtype, &packed);
-    if (status == KC_OK)
-        status = kc_gram_diag(&call, kernel, &packed, out);
+    if (status == KC_OK) {
+        const kc_plan plan = kc_plan_make(kernel, &packed, &packed);
+
+        status = kc_gram_diag(&call, &plan, out);
+    }
     kc_packed_free(ctx, &packed);
     return kc_call_end(&call, status);
 }

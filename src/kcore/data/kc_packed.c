@@ -451,3 +451,37 @@ kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *ro
         kc_packed_free(call->ctx, out);
     return status;
 }
+
+/* ---- One of them --------------------------------------------------------------------------- */
+
+size_t kc_packed_mean_values(const kc_packed *packed)
+{
+    if (!packed->is_sparse)
+        return packed->d;
+    return packed->n > 0 ? (size_t)packed->indptr[packed->n] / packed->n : 0;
+}
+
+size_t kc_packed_max_values(const kc_packed *packed)
+{
+    return packed->is_sparse ? packed->max_row_nnz : packed->d;
+}
+
+kc_sample kc_packed_sample(const kc_packed *packed, size_t i, double *room)
+{
+    const size_t width = kc_panel_width(packed->dtype);
+    const size_t lane = i / width * width * packed->d + i % width;
+    kc_sample sample = {.n = (int64_t)packed->d, .values = room};
+
+    if (packed->is_sparse) {
+        const size_t begin = (size_t)packed->indptr[i];
+
+        sample.n = packed->indptr[i + 1] - packed->indptr[i];
+        sample.columns = packed->cols + begin;
+        for (size_t k = 0; k < (size_t)sample.n; k++)
+            room[k] = kc_number_at(packed->vals, begin + k, packed->dtype);
+        return sample;
+    }
+    for (size_t t = 0; t < packed->d; t++)
+        room[t] = kc_number_at(packed->panels, lane + t * width, packed->dtype);
+    return sample;
+}

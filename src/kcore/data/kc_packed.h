@@ -60,6 +60,13 @@ void kc_packed_none(const kc_points *points, kc_dtype dtype, kc_packed *out);
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
                          kc_packed *out);
 
+/* Numbers that a sample has, in the mean and at the most: features, or nonzeros. */
+size_t kc_packed_mean_values(const kc_packed *packed);
+size_t kc_packed_max_values(const kc_packed *packed);
+
+/* Sample i as a function of the caller's gets it; `room` for kc_packed_max_values numbers. */
+kc_sample kc_packed_sample(const kc_packed *packed, size_t i, double *room);
+
 /* Accepts an empty one. */
 void kc_packed_free(kc_context *ctx, kc_packed *packed);
 

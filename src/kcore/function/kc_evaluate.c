@@ -13,9 +13,9 @@
 /* Rows of one chunk at the most: a multiple of the row tiles of the kernels. */
 #define CHUNK_ROWS ((size_t)96)
 
-/* Multiply-adds of one chunk, about two milliseconds, and what a kernel value costs beside them. */
+/* Multiply-adds of one chunk, about two milliseconds, and what it takes to read a given value. */
 #define CHUNK_WORK ((size_t)32 << 20)
-#define ENTRY_WORK ((size_t)16)
+#define GIVEN_WORK ((size_t)16)
 
 /* Values of all outputs of a chunk, in bytes, at the most (but at least one row). */
 #define VALUES_BYTES ((size_t)1 << 20)
@@ -66,7 +66,7 @@ static size_t tile_bytes(const kc_evaluation *e, size_t n_rows)
 size_t kc_tiles_workspace(const kc_evaluation *e, size_t n_rows)
 {
     return tile_bytes(e, n_rows) + aligned(e->f->n_rows * sizeof(double)) +
-           kc_kernel_workspace_for(e->f->kernel, &e->x, &e->f->points, n_rows);
+           kc_plan_workspace(&e->plan, n_rows);
 }
 
 /* Few rows have no call: they are done before anybody could want them to stop. */
@@ -86,17 +86,15 @@ bool kc_fill_tiles(const kc_evaluation *e, size_t begin, size_t n_rows, double *
 
     for (size_t j = 0; j < f->n && may_go_on(e); j += KC_STRIP) {
         const kc_block block = {
-            .x = &e->x,
             .row_begin = begin,
             .n_rows = n_rows,
-            .z = &f->points,
             .col_begin = j,
             .n_cols = kc_min(KC_STRIP, f->n - j),
             .out = tile,
             .ld = KC_STRIP,
         };
 
-        is_finite &= kc_kernel_block(f->kernel, &block, kernel_workspace);
+        is_finite &= kc_plan_block(&e->plan, &block, kernel_workspace);
         kc_expansion_add(e, j, j + block.n_cols, tile, KC_STRIP, n_rows, sums, values);
     }
     return is_finite;
@@ -143,14 +141,13 @@ static void run_chunk(void *data, size_t chunk, int32_t worker)
 static double row_work(const kc_evaluation *e)
 {
     const kc_expansion *f = e->f;
-    const kc_packed *points = &f->points;
 
     if (f->weights != NULL)
         return (double)f->n_outputs * (double)f->n_cols;
-    double per_point = (double)ENTRY_WORK + (double)f->n_rows;
+    double per_point = (double)f->n_rows + (double)GIVEN_WORK;
     if (f->kernel != NULL && f->n > 0)
-        per_point += points->is_sparse ? 4.0 * (double)points->indptr[points->n] / (double)points->n
-                                       : (double)points->d;
+        per_point =
+            (double)f->n_rows + (double)kc_plan_make(f->kernel, &f->points, &f->points).work;
     return (double)f->n * per_point;
 }
 
@@ -174,6 +171,7 @@ static size_t choose_fill(kc_evaluation *e, chunks *job)
         return 0;
     }
     e->weigh = kc_weigh_of(e->f->dtype);
+    e->plan = kc_plan_make(e->f->kernel, &e->x, &e->f->points);
     job->fill = kc_fill_tiles;
     return kc_tiles_workspace(e, job->rows_per_chunk);
 }

@@ -43,21 +43,16 @@ static kc_status copy_arrays(kc_call *call, const kc_expansion *from, kc_expansi
 
 static kc_status copy_kernel(kc_call *call, const kc_expansion *from, kc_expansion *out)
 {
-    size_t n_nodes;
-    const kc_kernel_node *nodes = kc_kernel_expression(from->kernel, &n_nodes);
     kc_kernel *kernel = NULL;
 
-    KC_TRY(kc_kernel_create(call->ctx, nodes, n_nodes, &kernel, call->err));
+    KC_TRY(kc_kernel_copy(call->ctx, from->kernel, &kernel, call->err));
     out->kernel = out->owned[1] = kernel;
     return KC_OK;
 }
 
 bool kc_expansion_is_linear(const kc_expansion *f)
 {
-    size_t n_nodes = 0;
-
-    return f->kernel != NULL && kc_kernel_expression(f->kernel, &n_nodes)->op == KC_LINEAR &&
-           n_nodes == 1;
+    return f->kernel != NULL && kc_kernel_is_linear(f->kernel);
 }
 
 /* Whether w.x is less work than the sum over the points, and worth its memory. */

@@ -16,6 +16,7 @@
 #include "base/kc_call.h"
 #include "data/kc_packed.h"
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
 
 typedef struct kc_expansion {
     const kc_kernel *kernel; /* NULL: kernel values are given */

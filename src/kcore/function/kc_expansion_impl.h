@@ -13,6 +13,7 @@ typedef struct kc_evaluation {
     kc_call *call;
     const kc_expansion *f;
     kc_packed x;            /* the rows, where there is a kernel */
+    kc_plan plan;           /* of the rows with the points, where tiles are filled */
     const kc_points *given; /* ... and where there is none */
     bool is_whole;          /* given: all n_cols columns */
     kc_weigh_fn *weigh;

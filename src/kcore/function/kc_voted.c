@@ -86,22 +86,21 @@ typedef struct counting {
 static bool fill_tile(counting *job, size_t begin, size_t n_rows, char *tile, void *workspace)
 {
     const kc_voted *f = job->f;
+    const kc_plan plan = kc_plan_make(f->kernel, &job->x, f->points);
     const size_t bytes = kc_dtype_bytes(f->dtype);
     bool is_finite = true;
 
     for (size_t j = 0; j < f->n && kc_call_poll(job->call) == KC_OK; j += BLOCK_COLS) {
         const kc_block block = {
-            .x = &job->x,
             .row_begin = begin,
             .n_rows = n_rows,
-            .z = f->points,
             .col_begin = j,
             .n_cols = kc_min(BLOCK_COLS, f->n - j),
             .out = tile + j * bytes,
             .ld = f->n,
         };
 
-        is_finite &= kc_kernel_block(f->kernel, &block, workspace);
+        is_finite &= kc_plan_block(&plan, &block, workspace);
     }
     return is_finite;
 }
@@ -163,9 +162,11 @@ static kc_status count_all(counting *job)
 
     job->tile_bytes = kc_round_up(CHUNK_ROWS * f->n * kc_dtype_bytes(f->dtype), KC_ALIGN);
     job->workspace_bytes = job->tile_bytes + outputs_bytes(f);
-    if (f->kernel != NULL && f->n > 0)
-        job->workspace_bytes +=
-            kc_round_up(kc_kernel_workspace(f->kernel, &job->x, f->points), KC_ALIGN);
+    if (f->kernel != NULL && f->n > 0) {
+        const kc_plan plan = kc_plan_make(f->kernel, &job->x, f->points);
+
+        job->workspace_bytes += kc_aligned(kc_plan_workspace(&plan, CHUNK_ROWS));
+    }
     job->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job->workspace_bytes);
     if (job->workspace == NULL)
         return kc_fail_nomem(call->err);

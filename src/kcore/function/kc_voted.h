@@ -9,6 +9,7 @@
 #include "base/kc_call.h"
 #include "data/kc_packed.h"
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
 
 /* All of it borrowed. */
 typedef struct kc_voted {

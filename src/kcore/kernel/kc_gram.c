@@ -6,7 +6,7 @@
 
 #include "base/kc_thread.h"
 #include "data/kc_points.h"
-#include "kernel/kc_kernel_impl.h"
+#include "simd/kc_ops.h"
 
 /* Rows of a chunk: multiples of the row tile and the panels; the first also of the lane groups. */
 #define CHUNK_ROWS ((size_t)96)
@@ -22,12 +22,6 @@
 #define MAX_COLS ((size_t)4096)
 #define FEW_COLS ((size_t)16)
 
-/* What a node costs an entry beyond its products, in multiply-adds: exp and the like. */
-#define NODE_WORK ((size_t)16)
-
-/* A visit to a nonzero, in multiply-adds of dense points. */
-#define SPARSE_WORK ((size_t)4)
-
 /* Mirror images of matrices from this size on are written past the cache. */
 #define FAR_BYTES ((size_t)32 << 20)
 
@@ -39,8 +33,8 @@
 #define PARALLEL_WORK ((size_t)1 << 20)
 
 typedef struct gram_job {
-    const kc_kernel *kernel;
-    const kc_packed *x, *z;
+    const kc_plan *plan;
+    const kc_packed *x, *z; /* of the plan */
     bool is_symmetric;
     bool is_far; /* too large for any cache */
     size_t chunk_rows, strip_cols, n_strips;
@@ -54,31 +48,6 @@ typedef struct gram_job {
 /* No overflow; one inside the expression that left no trace in the result. */
 #define NONE SIZE_MAX
 #define NO_ENTRY (SIZE_MAX - 1)
-
-static size_t leaf_work(const kc_kernel_node *leaf, const kc_packed *x, const kc_packed *z)
-{
-    size_t visits;
-
-    if (!z->is_sparse)
-        return z->d;
-    visits = (size_t)z->indptr[z->n] / z->n;
-    if (leaf->op == KC_LAPLACIAN) /* what only x has counts, too */
-        visits += kc_csr_places(x);
-    return SPARSE_WORK * visits;
-}
-
-/* Mean work per entry, in multiply-adds. */
-static size_t entry_work(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z)
-{
-    size_t work = 0;
-
-    for (size_t i = 0; i < kernel->n_nodes; i++) {
-        work += NODE_WORK;
-        if (kc_is_leaf(kernel->nodes[i].op))
-            work += leaf_work(&kernel->nodes[i], x, z);
-    }
-    return work;
-}
 
 static void choose_chunk(gram_job *job, size_t work)
 {
@@ -140,10 +109,8 @@ static void fill_chunk(void *data, size_t chunk, int32_t worker)
     const size_t strip_end = kc_min(strip_begin + job->strip_cols, job->z->n);
     const size_t col_begin = job->is_symmetric ? kc_max(strip_begin, row_begin) : strip_begin;
     kc_block block = {
-        .x = job->x,
         .row_begin = row_begin,
         .n_rows = kc_min(job->chunk_rows, job->x->n - row_begin),
-        .z = job->z,
         .col_begin = col_begin,
         .n_cols = strip_end - kc_min(col_begin, strip_end),
         .out = kc_at(job->out, row_begin * job->ld + col_begin, job->x->dtype),
@@ -155,8 +122,7 @@ static void fill_chunk(void *data, size_t chunk, int32_t worker)
     /* Where the square on the diagonal is not cut in two, half of it will do. */
     block.is_upper =
         job->is_symmetric && block.row_begin == block.col_begin && block.n_cols >= block.n_rows;
-    if (!kc_kernel_block(job->kernel, &block,
-                         job->workspace + (size_t)worker * job->workspace_bytes))
+    if (!kc_plan_block(job->plan, &block, job->workspace + (size_t)worker * job->workspace_bytes))
         note_overflow(job, &block);
     if (job->is_symmetric)
         mirror_block(job, &block);
@@ -183,40 +149,41 @@ static bool is_far(const kc_packed *x, const kc_packed *z)
     return z->n * kc_dtype_bytes(x->dtype) >= FAR_BYTES / x->n;
 }
 
-static bool is_mirrored(const kc_packed *x, const kc_packed *z, size_t work)
+static bool is_mirrored(const kc_plan *plan)
 {
-    return x == z && (!is_far(x, z) || x->is_sparse || work >= MIRROR_WORK);
+    const kc_packed *x = plan->x, *z = plan->z;
+
+    return x == z && (!is_far(x, z) || x->is_sparse || plan->work >= MIRROR_WORK);
 }
 
-int64_t kc_gram_values(const kc_kernel *kernel, const kc_packed *x, const kc_packed *z)
+int64_t kc_gram_values(const kc_plan *plan)
 {
-    const int64_t n = (int64_t)x->n;
+    const int64_t n = (int64_t)plan->x->n;
 
-    return is_mirrored(x, z, entry_work(kernel, x, z)) ? n * (n + 1) / 2 : n * (int64_t)z->n;
+    return is_mirrored(plan) ? n * (n + 1) / 2 : n * (int64_t)plan->z->n;
 }
 
-kc_status kc_gram_fill(kc_call *call, const kc_kernel *kernel, const kc_packed *x,
-                       const kc_packed *z, void *out, size_t ld)
+kc_status kc_gram_fill(kc_call *call, const kc_plan *plan, void *out, size_t ld)
 {
-    const size_t work = entry_work(kernel, x, z);
+    const kc_packed *x = plan->x, *z = plan->z;
     gram_job job = {
-        .kernel = kernel,
+        .plan = plan,
         .x = x,
         .z = z,
-        .is_symmetric = is_mirrored(x, z, work),
+        .is_symmetric = is_mirrored(plan),
         .is_far = is_far(x, z),
         .out = out,
         .ld = ld,
-        .workspace_bytes = kc_aligned(kc_kernel_workspace(kernel, x, z)),
+        .workspace_bytes = kc_aligned(kc_plan_workspace(plan, SIZE_MAX)),
         .overflow = NONE,
     };
     const int32_t n_threads = call->n_threads;
     size_t n_chunks, place;
     kc_status status = KC_ERR_NOMEM;
 
-    choose_chunk(&job, work);
+    choose_chunk(&job, plan->work);
     n_chunks = kc_ceil_div(x->n, job.chunk_rows) * job.n_strips;
-    if ((double)x->n * (double)z->n * (double)work < (double)PARALLEL_WORK)
+    if ((double)x->n * (double)z->n * (double)plan->work < (double)PARALLEL_WORK)
         call->n_threads = 1; /* for this work, not for what the call does next */
     job.workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job.workspace_bytes);
     if (job.workspace != NULL)
@@ -238,13 +205,13 @@ static size_t first_overflow(const kc_packed *x, void *out)
     return NO_ENTRY;
 }
 
-kc_status kc_gram_diag(kc_call *call, const kc_kernel *kernel, const kc_packed *x, void *out)
+kc_status kc_gram_diag(kc_call *call, const kc_plan *plan, void *out)
 {
-    void *workspace = kc_call_take(call, 1, kc_kernel_workspace(kernel, x, x));
+    void *workspace = kc_call_take(call, 1, kc_plan_workspace(plan, SIZE_MAX));
 
     if (workspace == NULL)
         return kc_fail_nomem(call->err);
-    return kc_kernel_diag(kernel, x, 0, x->n, out, workspace)
+    return kc_plan_diag(plan, 0, plan->x->n, out, workspace)
                ? KC_OK
-               : fail_overflow(call, x, x, first_overflow(x, out));
+               : fail_overflow(call, plan->x, plan->x, first_overflow(plan->x, out));
 }

@@ -9,14 +9,6 @@
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
-static kc_status copy_kernel(kc_context *ctx, const kc_kernel *from, kc_kernel **out, kc_error *err)
-{
-    size_t n_nodes;
-    const kc_kernel_node *nodes = kc_kernel_expression(from, &n_nodes);
-
-    return kc_kernel_create(ctx, nodes, n_nodes, out, err);
-}
-
 kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_active *out,
                            kc_error *err)
 {
@@ -40,7 +32,7 @@ kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_activ
         status = out->late != NULL ? KC_OK : kc_fail_nomem(err);
     }
     if (status == KC_OK && spec->kernel != NULL)
-        status = copy_kernel(ctx, spec->kernel, &out->kernel, err);
+        status = kc_kernel_copy(ctx, spec->kernel, &out->kernel, err);
     if (status != KC_OK)
         kc_active_free(ctx, out);
     return status;

@@ -304,14 +304,6 @@ static void search_line(merger *m, double offset)
         *m = trial;
 }
 
-static bool is_rbf(const kc_active *set)
-{
-    size_t n_nodes;
-    const kc_kernel_node *nodes = kc_kernel_expression(set->kernel, &n_nodes);
-
-    return n_nodes == 1 && nodes->op == KC_RBF;
-}
-
 static double product_of(const kc_active *set, const double *steps, size_t place)
 {
     double dot = 0;
@@ -415,7 +407,7 @@ static size_t admit_merged(kc_online *online, const kc_newcomer *x)
     const lightest smallest = find_lightest(set);
     double *coef = online->room;
     kc_newcomer changed = *x;
-    merger m = {.is_rbf = is_rbf(set)};
+    merger m = {.is_rbf = kc_kernel_is_rbf(set->kernel)};
 
     if (is_nothing(set, x))
         return KC_NOWHERE;

@@ -102,8 +102,9 @@ kc_status kc_online_prepare_probe(kc_context *ctx, kc_online *online, kc_error *
     if (online->workspace == NULL) {
         KC_TRY(kc_growing_reserve(ctx, &online->probe, 1, 0, err));
         probe->n = 1;
-        online->workspace =
-            kc_alloc(ctx, 1, kc_kernel_workspace(set->kernel, probe, &set->points.points));
+        const kc_plan plan = kc_plan_make(set->kernel, probe, &set->points.points);
+
+        online->workspace = kc_alloc(ctx, 1, kc_plan_workspace(&plan, 1));
         if (online->workspace == NULL)
             return kc_fail_nomem(err);
     }

@@ -56,16 +56,21 @@ static size_t sample_at(const study *s, size_t place)
     return s->order != NULL ? (size_t)s->order[place] : place;
 }
 
+/* Of the samples with the points, as they are now. */
+static kc_plan plan_of(const study *s)
+{
+    return kc_plan_make(s->online->set.kernel, s->x, &s->online->set.points.points);
+}
+
 /* Kernel values of rows first .. n_rows - 1 of the block with some points. */
 static void fill_columns(study *s, size_t first, size_t col_begin, size_t n_cols, void *workspace)
 {
     const kc_active *set = &s->online->set;
+    const kc_plan plan = plan_of(s);
     const kc_block block = {
-        .x = s->x,
         .rows = s->order != NULL ? s->order + s->begin + first : NULL,
         .row_begin = s->begin + first,
         .n_rows = s->n_rows - first,
-        .z = &set->points.points,
         .col_begin = col_begin,
         .n_cols = n_cols,
         .out = s->k + (first * s->ld + col_begin) * kc_dtype_bytes(set->dtype),
@@ -73,7 +78,7 @@ static void fill_columns(study *s, size_t first, size_t col_begin, size_t n_cols
         .is_backward = s->is_backward,
     };
 
-    if (!kc_kernel_block(set->kernel, &block, workspace))
+    if (!kc_plan_block(&plan, &block, workspace))
         atomic_store_explicit(&s->has_overflowed, true, memory_order_relaxed);
 }
 
@@ -96,11 +101,7 @@ static kc_status check_values(study *s)
 
 static size_t work_of(const study *s)
 {
-    const kc_packed *points = &s->online->set.points.points;
-    const size_t row_work =
-        points->is_sparse ? 4 * kc_growing_nnz(&s->online->set.points) : points->n * points->d;
-
-    return s->n_rows * row_work;
+    return s->n_rows * s->online->set.n * plan_of(s).work;
 }
 
 /* Kernel values of all samples of the block with all points. */
@@ -204,7 +205,9 @@ static kc_status find_diag(const study *s, size_t i, double *out)
     *out = 0;
     if (s->online->budget == 0)
         return KC_OK;
-    if (!kc_kernel_diag(set->kernel, s->x, i, 1, value, s->workspace))
+    const kc_plan plan = plan_of(s);
+
+    if (!kc_plan_diag(&plan, i, 1, value, s->workspace))
         return kc_fail(s->call->err, KC_ERR_RANGE, "K(x, x) of sample %zu overflows", i);
     *out = kc_number_at(value, 0, set->dtype) + set->offset;
     return KC_OK;
@@ -379,12 +382,12 @@ static kc_status study_passes(study *s)
     const kc_perceptron_settings *settings = s->lesson->settings;
     kc_call *call = s->call;
     kc_online_report *report = s->report;
-    const kc_active *set = &s->online->set;
     const bool has_order = settings->is_shuffled || s->lesson->data->weights != NULL;
     int32_t *order = NULL;
 
-    s->workspace_bytes =
-        kc_round_up(kc_kernel_workspace(set->kernel, s->x, &set->points.points), KC_ALIGN);
+    const kc_plan plan = plan_of(s);
+
+    s->workspace_bytes = kc_aligned(kc_plan_workspace(&plan, SIZE_MAX));
     s->workspace = kc_call_take(call, (size_t)call->n_threads, s->workspace_bytes);
     if (has_order)
         order = kc_call_take(call, s->x->n, sizeof *order);

@@ -12,9 +12,6 @@
 /* Slots are allocated in pieces of about this size, as they are needed. */
 #define SLAB_BYTES ((size_t)8 << 20)
 
-/* What exp and the like count in multiply-adds. */
-#define ENTRY_WORK ((size_t)16)
-
 /* What a value counts that is asked for: nobody knows, but enough to keep it. */
 #define ASKED_WORK ((size_t)32)
 
@@ -70,15 +67,6 @@ void kc_store_free(kc_context *ctx, kc_store *store)
     kc_free(ctx, store);
 }
 
-static size_t mean_entry_work(const kc_packed *points)
-{
-    if (points == NULL)
-        return ASKED_WORK;
-    size_t products =
-        points->is_sparse ? (size_t)points->indptr[points->n] / points->n * 4 : points->d;
-    return products + ENTRY_WORK;
-}
-
 static kc_status take_segments(kc_call *call, kc_store *store, const kc_store_config *config)
 {
     size_t n_segments = config->segments != NULL ? config->n_segments : 1;
@@ -123,9 +111,8 @@ static kc_status take_slots(kc_call *call, kc_store *store, size_t cache_bytes)
 static kc_status fill_diag(kc_call *call, kc_store *store)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
-    kc_status status = store->ask != NULL
-                           ? kc_ask_diag(call, store, store->diag)
-                           : kc_gram_diag(call, store->kernel, store->points, store->diag);
+    kc_status status = store->ask != NULL ? kc_ask_diag(call, store, store->diag)
+                                          : kc_gram_diag(call, &store->plan, store->diag);
 
     kc_arena_release(call->arena, point);
     return status;
@@ -146,7 +133,11 @@ kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store
     store->n = config->ask != NULL ? config->n_asked : config->points->n;
     store->dtype = config->ask != NULL ? config->asked_dtype : config->points->dtype;
     store->value_bytes = kc_dtype_bytes(store->dtype);
-    store->entry_work = mean_entry_work(config->points);
+    store->entry_work = ASKED_WORK;
+    if (config->ask == NULL) {
+        store->plan = kc_plan_make(config->kernel, config->points, config->points);
+        store->entry_work = store->plan.work;
+    }
     status = take_segments(call, store, config);
     if (status == KC_OK)
         status = take_slots(call, store, config->cache_bytes);
@@ -239,6 +230,7 @@ static kc_status take_points(kc_call *call, kc_store *whole, const int32_t *poin
     }
     (*out)->own = own;
     (*out)->points = &(*out)->own;
+    (*out)->plan = kc_plan_make(whole->kernel, (*out)->points, (*out)->points);
     return KC_OK;
 }
 

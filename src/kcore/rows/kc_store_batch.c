@@ -104,12 +104,11 @@ static void compute_panel(batch *b, const strip *s, size_t first, size_t last, c
 {
     size_t skip = s->begin % COL_STEP;
     bool is_taken = b->taken.n > 0;
+    kc_plan plan = b->store->plan;
     kc_block block = {
-        .x = is_taken ? &b->taken : b->store->points,
         .rows = is_taken ? NULL : b->computed + b->n_before[first],
         .row_begin = b->n_before[first],
         .n_rows = b->n_before[last] - b->n_before[first],
-        .z = b->store->points,
         .col_begin = s->begin - skip,
         .n_cols = s->end - s->begin + skip,
         .out = panel,
@@ -118,7 +117,8 @@ static void compute_panel(batch *b, const strip *s, size_t first, size_t last, c
 
     if (b->asked != NULL || block.n_rows == 0)
         return;
-    if (!kc_kernel_block(b->store->kernel, &block, kernel_space))
+    plan.x = is_taken ? &b->taken : plan.x;
+    if (!kc_plan_block(&plan, &block, kernel_space))
         atomic_store_explicit(&b->has_overflowed, true, memory_order_relaxed);
 }
 
@@ -206,7 +206,7 @@ static bool take_workspace(kc_call *call, batch *b, size_t n_chunks)
 
     if (store->given == NULL && store->ask == NULL) {
         b->panel_bytes = kc_round_up(b->panel_rows * b->panel_ld * store->value_bytes, KC_ALIGN);
-        b->kernel_bytes = kc_kernel_workspace(store->kernel, store->points, store->points);
+        b->kernel_bytes = kc_plan_workspace(&store->plan, SIZE_MAX);
     }
     b->workspace_bytes = kc_round_up(b->panel_bytes + b->kernel_bytes, KC_ALIGN) + KC_ALIGN;
     b->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), b->workspace_bytes);

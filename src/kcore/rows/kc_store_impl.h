@@ -3,6 +3,7 @@
 #define KC_STORE_IMPL_H
 
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
 #include "rows/kc_lru.h"
 #include "rows/kc_store.h"
 #include "simd/kc_ops.h"
@@ -13,6 +14,7 @@
 struct kc_store {
     const kc_kernel *kernel; /* NULL: given */
     const kc_packed *points;
+    kc_plan plan;      /* of the points with themselves, where there is a kernel */
     const char *given; /* the whole matrix: the caller's, or `whole` */
     size_t given_ld;
     char *whole;    /* computed at once */
@@ -87,13 +89,10 @@ void kc_store_add_time(kc_store *store, double start);
 
 kc_status kc_store_fail_overflow(const kc_call *call);
 
-/* Rows are computed in multiples of this without loss: tiles of dense samples, whole groups of
- * lanes of sparse ones. */
+/* Rows are computed in multiples of this without loss. */
 KC_INLINE size_t kc_store_row_step(const kc_store *store)
 {
-    bool is_sparse = store->points != NULL && store->points->is_sparse;
-
-    return is_sparse ? KC_LANE_BYTES / store->value_bytes : 12;
+    return store->kernel != NULL ? kc_plan_row_step(&store->plan) : 12;
 }
 
 #endif

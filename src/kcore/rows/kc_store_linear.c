@@ -26,12 +26,7 @@ typedef struct linear_job {
 
 bool kc_store_is_linear(const kc_store *store)
 {
-    size_t n_nodes;
-
-    if (store->kernel == NULL)
-        return false;
-    const kc_kernel_node *nodes = kc_kernel_expression(store->kernel, &n_nodes);
-    return n_nodes == 1 && nodes[0].op == KC_LINEAR;
+    return store->kernel != NULL && kc_kernel_is_linear(store->kernel);
 }
 
 static double value_at(const kc_store *store, const void *values, size_t k)

@@ -66,7 +66,7 @@ typedef struct gathering {
     const kc_store *store;
     const int32_t *points;
     size_t n_rows, chunk_rows;
-    const kc_packed *others;
+    kc_plan plan; /* of the store's points with the others */
     char *out;
     size_t ld;
     char *workspace;
@@ -78,24 +78,21 @@ static void gather_chunk(void *data, size_t chunk, int32_t worker)
 {
     gathering *job = data;
     size_t begin = chunk * job->chunk_rows;
-    kc_block block = {
-        .x = job->store->points,
+    const kc_block block = {
         .rows = job->points + begin,
         .n_rows = kc_min(job->chunk_rows, job->n_rows - begin),
-        .z = job->others,
-        .n_cols = job->others->n,
+        .n_cols = job->plan.z->n,
         .out = job->out + begin * job->ld * job->store->value_bytes,
         .ld = job->ld,
     };
 
-    if (!kc_kernel_block(job->store->kernel, &block,
-                         job->workspace + (size_t)worker * job->workspace_bytes))
+    if (!kc_plan_block(&job->plan, &block, job->workspace + (size_t)worker * job->workspace_bytes))
         atomic_store_explicit(&job->has_overflowed, true, memory_order_relaxed);
 }
 
 static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
 {
-    size_t n_values = job->n_rows * job->others->n;
+    size_t n_values = job->n_rows * job->plan.z->n;
     int32_t n_threads = call->n_threads;
     kc_status status = KC_OK;
 
@@ -103,8 +100,7 @@ static kc_status run_gathering(kc_call *call, kc_store *store, gathering *job)
     size_t n_chunks = kc_ceil_div(job->n_rows, job->chunk_rows);
     if (n_values * store->entry_work < KC_PARALLEL_WORK)
         call->n_threads = 1;
-    job->workspace_bytes = kc_round_up(
-        kc_kernel_workspace(store->kernel, store->points, job->others) + KC_ALIGN, KC_ALIGN);
+    job->workspace_bytes = kc_aligned(kc_plan_workspace(&job->plan, SIZE_MAX)) + KC_ALIGN;
     job->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job->workspace_bytes);
     if (job->workspace == NULL)
         status = kc_fail_nomem(call->err);
@@ -122,10 +118,11 @@ static kc_status fill_gram(kc_call *call, kc_store *store, const kc_packed *poin
                            size_t ld)
 {
     int32_t n_threads = call->n_threads;
-    kc_status status = kc_gram_fill(call, store->kernel, points, points, out, ld);
+    const kc_plan plan = kc_plan_make(store->kernel, points, points);
+    kc_status status = kc_gram_fill(call, &plan, out, ld);
 
     call->n_threads = n_threads;
-    store->values_computed += kc_gram_values(store->kernel, points, points);
+    store->values_computed += kc_gram_values(&plan);
     return status;
 }
 
@@ -133,12 +130,7 @@ static kc_status gather(kc_call *call, kc_store *store, const int32_t *points, s
                         const int32_t *others, size_t n_cols, void *out, size_t ld)
 {
     kc_packed packed = {0};
-    gathering job = {.store = store,
-                     .points = points,
-                     .n_rows = n_rows,
-                     .others = &packed,
-                     .out = out,
-                     .ld = ld};
+    gathering job = {.store = store, .points = points, .n_rows = n_rows, .out = out, .ld = ld};
 
     if (n_rows == 0 || n_cols == 0)
         return KC_OK;
@@ -148,6 +140,7 @@ static kc_status gather(kc_call *call, kc_store *store, const int32_t *points, s
         return kc_ask_gather(call, store, points, n_rows, others, n_cols, out, ld);
     kc_arena_point point = kc_arena_mark(call->arena);
     kc_status status = kc_packed_take(call, store->points, others, n_cols, &packed);
+    job.plan = kc_plan_make(store->kernel, store->points, &packed);
     if (status == KC_OK)
         status = points == others && n_rows == n_cols ? fill_gram(call, store, &packed, out, ld)
                                                       : run_gathering(call, store, &job);

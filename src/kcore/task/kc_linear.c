@@ -103,10 +103,9 @@ static kc_status vote_by(kc_call *call, const kc_kernel *kernel, const kc_packed
 kc_status kc_linear_vote(kc_call *call, const kc_perceptron_history *history, const kc_points *x,
                          double *out, size_t ld)
 {
-    const kc_kernel_node dot = {.op = KC_LINEAR};
     kc_packed points = {.dtype = KC_F64};
     kc_kernel *kernel = NULL;
-    kc_status status = kc_kernel_create(call->ctx, &dot, 1, &kernel, call->err);
+    kc_status status = kc_kernel_leaf(call->ctx, "linear", NULL, 0, &kernel, call->err);
 
     if (status == KC_OK)
         status = kc_kernel_check(kernel, x, history->n_updates > 0 ? history->x : x, call->err);

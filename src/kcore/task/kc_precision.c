@@ -120,16 +120,15 @@ static kc_status add_difference(kc_call *call, const kc_precision_audit *audit, 
     KC_TRY(kc_store_gather(call, audit->store, chosen, samples->n, sv->points + begin, n, seen,
                            AUDIT_COLS));
     KC_TRY(kc_precision_pack(call, audit, sv->points + begin, n, &columns));
+    const kc_plan plan = kc_plan_make(audit->kernel, samples, &columns);
     const kc_block block = {
-        .x = samples,
         .n_rows = samples->n,
-        .z = &columns,
         .n_cols = n,
         .out = exact,
         .ld = AUDIT_COLS,
     };
-    void *workspace = kc_call_take(call, 1, kc_kernel_workspace(audit->kernel, samples, &columns));
-    const bool is_finite = workspace != NULL && kc_kernel_block(audit->kernel, &block, workspace);
+    void *workspace = kc_call_take(call, 1, kc_plan_workspace(&plan, samples->n));
+    const bool is_finite = workspace != NULL && kc_plan_block(&plan, &block, workspace);
 
     for (size_t i = 0; is_finite && i < samples->n; i++)
         for (size_t j = 0; j < n; j++)

@@ -3,7 +3,7 @@
 #ifndef KC_PRECISION_H
 #define KC_PRECISION_H
 
-#include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
 #include "solver/kc_dual.h"
 #include "task/kc_samples.h"
 

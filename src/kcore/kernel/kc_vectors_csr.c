@@ -1,4 +1,4 @@
-/* Leaves on sparse columns: a batch of rows is spread out over lanes, one per row, and the columns'
+/* Sums over sparse columns: a batch of rows is spread out over lanes, one per row, and the columns'
  * nonzeros stream past them: each nonzero is one multiply-add for all rows of the batch.
  *
  * Lanes are addressed by the column itself while all columns fit the second-level cache, else
@@ -6,7 +6,7 @@
  * lacks map to a place of zeros, which saves a branch per nonzero. */
 #include <string.h>
 
-#include "kernel/kc_kernel_impl.h"
+#include "kernel/kc_vectors.h"
 
 #define DIRECT_BYTES ((size_t)256 * 1024)
 
@@ -45,11 +45,10 @@ size_t kc_csr_places(const kc_packed *x)
     return kc_min(x->d, filled);
 }
 
-size_t kc_csr_workspace(const kc_packed *x, const kc_packed *z)
+size_t kc_csr_workspace(const kc_packed *x)
 {
     const size_t places = kc_csr_places(x);
 
-    (void)z;
     return (places + 2) * KC_LANE_BYTES + STRIP_COLS * KC_LANE_BYTES +
            kc_aligned(places * sizeof(int32_t)) +
            (is_direct(x) ? 0 : kc_aligned(x->d * sizeof(int32_t)));
@@ -120,15 +119,14 @@ static void order_places(lanes *lane, size_t d)
 #undef KC_SUFFIX
 
 /* Distances are sums over the columns in their order, on both sides; products need none. */
-static void spread(lanes *lane, const kc_kernel_node *leaf, const kc_block *block, size_t i,
-                   size_t n)
+static void spread(lanes *lane, kc_sum sum, const kc_block *block, size_t i, size_t n)
 {
     const size_t d = block->x->d;
     char *zeros = (char *)lane->values + lane->zeros * KC_LANE_BYTES;
 
     if (!lane->is_direct)
         find_places(lane, block, i, n);
-    if (leaf->op == KC_LAPLACIAN)
+    if (sum == KC_SUM_L1)
         order_places(lane, d);
     memset(lane->norms, 0, KC_LANE_BYTES);
     memset(lane->values, 0, (lane->is_direct ? d : lane->n_places) * KC_LANE_BYTES);
@@ -143,20 +141,25 @@ static void spread(lanes *lane, const kc_kernel_node *leaf, const kc_block *bloc
     }
 }
 
-/* Products or distances in the strip become values, before they leave the first-level cache. */
-static void map_strip(const kc_kernel_node *leaf, const kc_ops *ops, const lanes *lane,
+/* Products in the strip become distances, and those values of the leaf, before they leave the
+ * first-level cache. */
+static void map_strip(kc_sum sum, const kc_node *leaf, const kc_ops *ops, const lanes *lane,
                       const kc_packed *z, size_t first, size_t n)
 {
-    if (leaf->op == KC_RBF)
-        ops->map_rbf(lane->strip, n, lane->width, kc_at(z->sq_norms, first, z->dtype), lane->norms,
-                     leaf->gamma);
-    else if (leaf->op == KC_LAPLACIAN)
-        ops->map_exp(lane->strip, n * lane->width, -leaf->gamma);
-    else
-        kc_map_leaf(leaf, ops, lane->strip, n * lane->width);
+    const void *norms = kc_at(z->sq_norms, first, z->dtype);
+
+    if (sum == KC_SUM_SQ_DIST && leaf != NULL && leaf->leaf->exp_factor != NULL) {
+        ops->map_rbf(lane->strip, n, lane->width, norms, lane->norms,
+                     -leaf->leaf->exp_factor(leaf->params));
+        return;
+    }
+    if (sum == KC_SUM_SQ_DIST)
+        ops->map_sq_dist(lane->strip, n, lane->width, norms, lane->norms);
+    if (leaf != NULL)
+        kc_leaf_map(leaf, ops, lane->strip, n * lane->width);
 }
 
-void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace)
+void kc_csr_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void *workspace)
 {
     const kc_packed *z = block->z;
     const kc_ops *ops = kc_ops_of(z->dtype);
@@ -165,7 +168,7 @@ void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *worksp
     for (size_t i = 0; i < block->n_rows; i += lane.width) {
         const size_t n_rows = kc_min(lane.width, block->n_rows - i);
 
-        spread(&lane, leaf, block, i, n_rows);
+        spread(&lane, sum, block, i, n_rows);
         for (size_t j = 0; j < block->n_cols; j += STRIP_COLS) {
             const kc_csr_job job = {
                 .indptr = z->indptr,
@@ -181,11 +184,11 @@ void kc_csr_leaf(const kc_kernel_node *leaf, const kc_block *block, void *worksp
             };
             void *out = kc_at(block->out, i * block->ld + j, z->dtype);
 
-            if (leaf->op == KC_LAPLACIAN)
+            if (sum == KC_SUM_L1)
                 ops->csr_l1(&job);
             else
                 ops->csr_dot(&job);
-            map_strip(leaf, ops, &lane, z, job.first, job.n);
+            map_strip(sum, leaf, ops, &lane, z, job.first, job.n);
             ops->transpose(out, block->ld, lane.strip, lane.width, job.n, n_rows);
         }
     }

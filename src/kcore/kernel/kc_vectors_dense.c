@@ -1,11 +1,11 @@
-/* Leaves on dense columns: rows are gathered into tiles of six, which the inner loops run against
+/* Sums over dense columns: rows are gathered into tiles of six, which the inner loops run against
  * the columns' panels.
  *
  * The rows of a group are packed once and used for every panel of the block; a group is as large as
  * half a second-level cache allows, so that packing costs little beside the products. */
 #include <string.h>
 
-#include "kernel/kc_kernel_impl.h"
+#include "kernel/kc_vectors.h"
 
 #define GROUP_BYTES ((size_t)256 * 1024)
 #define GROUP_ROWS ((size_t)96)
@@ -23,11 +23,11 @@ static size_t norm_bytes(size_t group, kc_dtype dtype)
     return kc_aligned(group * kc_dtype_bytes(dtype));
 }
 
-size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
+size_t kc_dense_workspace(const kc_packed *z, size_t n_rows)
 {
-    const size_t group = rows_per_group(z->d, x->dtype, n_rows);
+    const size_t group = rows_per_group(z->d, z->dtype, n_rows);
 
-    return norm_bytes(group, x->dtype) + kc_aligned(group * z->d * kc_dtype_bytes(x->dtype));
+    return norm_bytes(group, z->dtype) + kc_aligned(group * z->d * kc_dtype_bytes(z->dtype));
 }
 
 #define KC_T float
@@ -41,36 +41,45 @@ size_t kc_dense_workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
 #undef KC_T
 #undef KC_SUFFIX
 
-/* Whether a map follows the products, over all columns: then all must be there. */
-static bool is_mapped_after(const kc_kernel_node *leaf)
+/* Whether the loops apply the formula to sums in their registers. */
+static bool is_exp(const kc_node *leaf)
 {
-    return leaf->op != KC_LINEAR && leaf->op != KC_RBF && leaf->op != KC_LAPLACIAN;
+    return leaf != NULL && leaf->leaf->exp_factor != NULL;
 }
 
-/* Products, with the map in the registers for linear, RBF and Laplacian; other maps follow row by
- * row. */
-static void run_products(const kc_kernel_node *leaf, const kc_ops *ops, const kc_dense_job *job,
-                         kc_dtype dtype)
+/* Whether a map follows the sums, over all columns: then all must be there. */
+static bool is_mapped_after(const kc_node *leaf)
 {
-    if (leaf->op == KC_RBF && job->d <= KC_DIRECT_DIFF_MAX) {
-        ops->rbf_diff_block(job);
-    } else if (leaf->op == KC_RBF) {
-        ops->rbf_block(job);
-    } else if (leaf->op == KC_LAPLACIAN) {
-        ops->laplacian_block(job);
-    } else {
-        ops->dot_block(job);
-        for (size_t i = 0; i < job->n_rows; i++)
-            kc_map_leaf(leaf, ops, kc_at(job->out, i * job->ld, dtype), job->n_cols);
+    return leaf != NULL && leaf->leaf->map != NULL;
+}
+
+typedef void block_fn(const kc_dense_job *job);
+
+static block_fn *choose_loop(kc_sum sum, bool is_exp, size_t d, const kc_ops *ops)
+{
+    const bool is_direct = d <= KC_DIRECT_DIFF_MAX;
+
+    switch (sum) {
+    case KC_SUM_SQ_DIST:
+        if (is_exp)
+            return is_direct ? ops->rbf_diff_block : ops->rbf_block;
+        return is_direct ? ops->sq_diff_block : ops->sq_dist_block;
+    case KC_SUM_L1:
+        return is_exp ? ops->laplacian_block : ops->l1_block;
+    default:
+        return ops->dot_block;
     }
 }
 
-void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *workspace)
+void kc_dense_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void *workspace)
 {
     const kc_packed *x = block->x, *z = block->z;
     const kc_dtype dtype = x->dtype;
     const size_t group = rows_per_group(z->d, dtype, block->n_rows);
     void *x_norms = workspace, *tiles = (char *)workspace + norm_bytes(group, dtype);
+    const kc_ops *ops = kc_ops_of(dtype);
+    block_fn *run = choose_loop(sum, is_exp(leaf), z->d, ops);
+    const double gamma = is_exp(leaf) ? -leaf->leaf->exp_factor(leaf->params) : 0;
 
     for (size_t i = 0; i < block->n_rows; i += group) {
         const kc_dense_job job = {
@@ -81,7 +90,7 @@ void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *work
             .n_cols = block->n_cols,
             .x_norms = x_norms,
             .z_norms = kc_at(z->sq_norms, block->col_begin, dtype),
-            .gamma = leaf->gamma,
+            .gamma = gamma,
             .out = kc_at(block->out, i * block->ld, dtype),
             .ld = block->ld,
             .is_backward = block->is_backward,
@@ -93,6 +102,8 @@ void kc_dense_leaf(const kc_kernel_node *leaf, const kc_block *block, void *work
             gather_tiles_f64(block, i, job.n_rows, tiles, x_norms);
         else
             gather_tiles_f32(block, i, job.n_rows, tiles, x_norms);
-        run_products(leaf, kc_ops_of(dtype), &job, dtype);
+        run(&job);
+        for (size_t r = 0; is_mapped_after(leaf) && r < job.n_rows; r++)
+            kc_leaf_map(leaf, ops, kc_at(job.out, r * job.ld, dtype), job.n_cols);
     }
 }

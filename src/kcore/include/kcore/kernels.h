@@ -1,0 +1,117 @@
+/* kcore: kernels and their matrices.
+ *
+ * A kernel is an expression of leaves, made by the functions below and combined by them.  What a
+ * function is given is copied: operands may be freed as soon as it returns. */
+#ifndef KCORE_KERNELS_H
+#define KCORE_KERNELS_H
+
+#include "kcore/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Kernels ------------------------------------------------------------------------------ */
+
+/* Immutable once made. */
+typedef struct kc_kernel kc_kernel;
+KC_API void kc_kernel_free(kc_context *ctx, kc_kernel *kernel);
+
+/* What is known of every Gram matrix of the kernel. */
+typedef enum kc_definiteness {
+    KC_INDEFINITE = 0, /* may have negative eigenvalues */
+    KC_POSITIVE = 2    /* positive semi-definite for every set of points */
+} kc_definiteness;
+KC_API kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel);
+
+/* ---- Leaves ------------------------------------------------------------------------------- */
+
+/* One row of the table of leaves. */
+typedef struct kc_leaf_info {
+    const char *name;         /* "rbf" */
+    const char *formula;      /* "exp(-gamma |x - z|^2)" */
+    const kc_setting *params; /* n_params of them, in the order of kc_kernel_leaf */
+    int32_t n_params;
+} kc_leaf_info;
+
+KC_API int32_t kc_leaf_count(void);
+
+/* NULL where there is no such index. */
+KC_API const kc_leaf_info *kc_leaf_at(int32_t index);
+
+/* The leaf of that name.  Parameters are given by position; those left out have their defaults. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_leaf(kc_context *ctx, const char *name,
+                                              const double *params, int32_t n_params,
+                                              kc_kernel **out, kc_error *err);
+
+/* One sample, as a function of the caller's gets it.  CSR samples of few columns, or with many
+ * values, come as dense ones. */
+typedef struct kc_sample {
+    int64_t n;              /* entries of values, or bytes */
+    const double *values;   /* numbers; NULL for strings */
+    const int32_t *columns; /* CSR: those of the values, ascending; NULL: all, in order */
+    const char *bytes;      /* strings; else NULL */
+} kc_sample;
+
+/* K(x, z).  A value must depend on its two samples alone, and K(x, z) = K(z, x); called by several
+ * threads at once. */
+typedef double kc_pair_fn(void *data, const kc_sample *x, const kc_sample *z);
+
+/* out[i * ld + j] = K(x[i], z[j]) for i < n_x, j < n_z, under the same conditions. */
+typedef void kc_block_fn(void *data, const kc_sample *x, int64_t n_x, const kc_sample *z,
+                         int64_t n_z, double *out, int64_t ld);
+
+/* A function of the caller's as a leaf.  `data` is borrowed: it must live as long as any kernel,
+ * model or learner made of this one.  Values are rounded to the type that is computed in; one that
+ * is not finite is KC_ERR_RANGE. */
+typedef struct kc_kernel_function {
+    size_t struct_size; /* sizeof(kc_kernel_function) */
+    kc_pair_fn *pair;   /* one of the two, the other NULL */
+    kc_block_fn *block;
+    void *data;
+    kc_definiteness definiteness; /* as the caller knows it */
+    double work; /* of a value, in multiply-adds, about; 0: as many as a sample has numbers */
+} kc_kernel_function;
+KC_API KC_MUST_CHECK kc_status kc_kernel_from_function(kc_context *ctx,
+                                                       const kc_kernel_function *function,
+                                                       kc_kernel **out, kc_error *err);
+
+/* ---- Combinations ------------------------------------------------------------------------- */
+
+/* K1 + K2 + ..., K1 * K2 * ...: from the left, n >= 1. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_sum(kc_context *ctx, const kc_kernel *const *kernels,
+                                             int32_t n, kc_kernel **out, kc_error *err);
+KC_API KC_MUST_CHECK kc_status kc_kernel_product(kc_context *ctx, const kc_kernel *const *kernels,
+                                                 int32_t n, kc_kernel **out, kc_error *err);
+
+/* factor * K, factor >= 0 */
+KC_API KC_MUST_CHECK kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel,
+                                                double factor, kc_kernel **out, kc_error *err);
+
+/* K ^ degree, degree in 0 .. 1000 */
+KC_API KC_MUST_CHECK kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel,
+                                               int32_t degree, kc_kernel **out, kc_error *err);
+
+/* exp(K) */
+KC_API KC_MUST_CHECK kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel,
+                                             kc_kernel **out, kc_error *err);
+
+/* ---- Matrices ----------------------------------------------------------------------------- */
+
+/* out[i * out_ld + j] = K(x_i, z_j), of type out_dtype; out_ld counts elements.  z NULL:
+ * K(x_i, x_j), at half the work.  Computed in out_dtype throughout.  On failure, out holds no
+ * meaning. */
+KC_API KC_MUST_CHECK kc_status kc_gram(kc_context *ctx, const kc_run *run, const kc_kernel *kernel,
+                                       const kc_points *x, const kc_points *z, kc_dtype out_dtype,
+                                       void *out, int64_t out_ld, kc_error *err);
+
+/* out[i] = K(x_i, x_i), the same bits as the diagonal of kc_gram. */
+KC_API KC_MUST_CHECK kc_status kc_diag(kc_context *ctx, const kc_run *run, const kc_kernel *kernel,
+                                       const kc_points *x, kc_dtype out_dtype, void *out,
+                                       kc_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

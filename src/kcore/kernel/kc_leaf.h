@@ -1,0 +1,98 @@
+/* Leaves, bases and operators: what a kernel expression is made of.  Each is a record; adding a
+ * kernel is writing one and naming it in the table of kc_leaves.c.
+ *
+ * A leaf is a formula of a *base*, the one number that it needs to know of two samples: x.z, a
+ * squared distance.  Leaves of the same base share its tiles (kc_plan.c). */
+#ifndef KC_LEAF_H
+#define KC_LEAF_H
+
+#include "kernel/kc_kernel.h"
+#include "kernel/kc_plan.h"
+#include "simd/kc_ops.h"
+
+#define KC_MAX_PARAMS 4
+#define KC_MAX_TILES 16 /* of base values that several leaves read */
+
+typedef struct kc_leaf kc_leaf;
+typedef struct kc_operator kc_operator;
+
+/* One place of an expression in postfix order: a leaf pushes a value, an operator takes its
+ * operands from the stack and leaves one. */
+typedef struct kc_node {
+    const kc_leaf *leaf; /* NULL: an operator */
+    const kc_operator *op;
+    double params[KC_MAX_PARAMS];
+    kc_kernel_function function; /* of a function leaf */
+    int32_t tile;                /* leaf: which shared tile of base values it reads, -1: none */
+} kc_node;
+
+/* A number of two samples.  Blocks are of the points' type; `leaf` is the node whose formula is
+ * applied to what is stored (kc_leaf_map), where the tile still lies in the nearest cache: NULL
+ * leaves the values of the base. */
+typedef struct kc_base {
+    const char *name;
+    uint32_t takes; /* storages, as bits 1 << kc_storage */
+    bool is_shared; /* its values do not depend on the leaf */
+
+    /* Of one value, in multiply-adds, in the mean over the pairs. */
+    size_t (*work)(const kc_node *leaf, const kc_packed *x, const kc_packed *z);
+    /* Bytes for blocks of up to n_rows rows. */
+    size_t (*workspace)(const kc_packed *x, const kc_packed *z, size_t n_rows);
+    bool (*block)(const kc_node *leaf, const kc_block *block, void *workspace);
+    /* The values of samples with themselves, before the leaf's formula: the same bits as block. */
+    bool (*diag)(const kc_node *leaf, const kc_packed *x, size_t row_begin, size_t n_rows,
+                 void *out, void *workspace);
+} kc_base;
+
+struct kc_leaf {
+    kc_leaf_info info;
+    const kc_base *base;
+    bool is_bounded; /* finite for all samples that are taken: no look for overflow */
+    kc_definiteness (*definiteness)(const kc_node *leaf);
+
+    /* From base values to values of the kernel, in place: exp(exp_factor * base), which loops may
+     * apply to sums in their registers, or a map.  Neither: the base values are those of the
+     * kernel. */
+    double (*exp_factor)(const double *params);
+    void (*map)(const double *params, const kc_ops *ops, void *k, size_t n);
+};
+
+extern const kc_leaf kc_leaf_linear, kc_leaf_polynomial, kc_leaf_sigmoid;
+extern const kc_leaf kc_leaf_rbf, kc_leaf_laplacian;
+extern const kc_leaf kc_leaf_constant;
+extern const kc_leaf kc_leaf_function; /* has no row in the table: it needs more than numbers */
+
+extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1;
+
+kc_definiteness kc_always_positive(const kc_node *leaf);
+
+/* The leaf's formula, on n base values. */
+void kc_leaf_map(const kc_node *leaf, const kc_ops *ops, void *k, size_t n);
+
+struct kc_operator {
+    const char *name;
+    size_t n_operands;
+    kc_definiteness (*definiteness)(const double *params, const kc_definiteness *operands);
+    /* On n values of one row: `k` is the first operand and the result, `other` the second. */
+    void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
+};
+
+extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
+extern const kc_operator kc_operator_power, kc_operator_exp;
+
+struct kc_kernel {
+    size_t n_nodes;
+    size_t max_depth; /* of the stack that evaluates it */
+    size_t n_tiles;   /* shared tiles of base values */
+    uint32_t takes;   /* storages that every leaf takes */
+    kc_definiteness definiteness;
+    kc_node nodes[];
+};
+
+/* Values that only finite operands can have made need no look. */
+KC_INLINE bool kc_may_overflow(const kc_node *node)
+{
+    return node->leaf == NULL || !node->leaf->is_bounded;
+}
+
+#endif
