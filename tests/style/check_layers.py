@@ -1,7 +1,7 @@
-"""Hold the includes of src/kcore to the layer table.
+"""Hold the includes of src/kcore to the layer table, and the layout of samples to few files.
 
 Arrows point down only: a file may include headers of its own layer and of the layers that the table
-names.
+names. How samples are laid out is known to data/, simd/ and the leaves of kernels.
 """
 
 import re
@@ -24,6 +24,8 @@ MAY_INCLUDE = {
 }
 PUBLIC = "kcore"  # kcore/kcore.h, open to all
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+LAYOUT = re.compile(r"(?:->|\.)(?:panels|indptr|vals|sq_norms|max_row_nnz)\b")
+MAY_LOOK = re.compile(r"data/|simd/|include/|kernel/kc_vectors|kernel/kc_(tiles|lanes)_body\.inc")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,6 +47,16 @@ def layer_faults(core: Path) -> Iterator[str]:
                 yield f'{path}: "{name}" must be written as "layer/{Path(name).name}"'
             elif name.split("/")[0] not in allowed:
                 yield f'{path}: "{name}", but {layer} may include only {sorted(allowed)}'
+
+
+def layout_faults(core: Path) -> Iterator[str]:
+    """Say where a file looks into samples whose layout it must not know."""
+    for path in sorted(core.rglob("*")):
+        if path.suffix not in {".c", ".h", ".inc"} or MAY_LOOK.match(str(path.relative_to(core))):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if found := LAYOUT.search(line):
+                yield f"{path}:{number}: {found[0]} is for data/ and the leaves of kernels"
 
 
 def binding_faults(package: Path) -> Iterator[str]:
@@ -76,6 +88,8 @@ def self_test() -> None:
         "data/kc_bare.c": '#include "kc_points.h"\n',
         "data/kc_angle.c": "#include <api/kc_gram.h>\n",
         "misc/kc_lost.c": "\n",
+        "rows/kc_peek.c": "double first(const kc_packed *x) { return *(double *)x->panels; }\n",
+        "kernel/kc_vectors_any.c": "return x->panels;\n",
     }
     wrong = ["solver/kc_reach.c", "base/kc_up.h", "simd/kc_body.inc", "data/kc_bare.c"]
     wrong += ["data/kc_angle.c", "misc/kc_lost.c"]
@@ -88,6 +102,9 @@ def self_test() -> None:
         found = {line.split(":")[0] for line in layer_faults(core) if "_core.pyx" not in line}
         assert found == {str(core / name) for name in wrong}, found
         assert len(list(binding_faults(core))) == 1
+        assert [line.split(":")[0] for line in layout_faults(core)] == [
+            str(core / "rows/kc_peek.c")
+        ]
         table = "".join(f"| {layer} | | {names} | |\n" for layer, names in MAY_INCLUDE.items())
         assert list(guide_faults(table)) == []
         assert len(list(guide_faults(table.replace("| data | | base", "| data | |")))) == 1
@@ -99,6 +116,7 @@ def main() -> int:
     core, package = ROOT / "src" / "kcore", ROOT / "python" / "kcore"
     faults = [
         *layer_faults(core),
+        *layout_faults(core),
         *binding_faults(package),
         *guide_faults((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")),
     ]

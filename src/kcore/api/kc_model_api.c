@@ -22,7 +22,7 @@ kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error 
         .n_problems = (int64_t)model->f.n_outputs,
         .n_coef_rows = (int64_t)model->f.n_rows,
         .n_support = (int64_t)model->f.n,
-        .n_values = points->is_sparse ? points->indptr[points->n] : 0,
+        .n_values = (int64_t)kc_packed_n_values(points),
         .n_cols = (int64_t)model->f.n_cols,
     };
 
@@ -82,10 +82,7 @@ kc_status kc_model_vectors_csr(const kc_model *model, int64_t *indptr, int32_t *
     KC_TRY(check_vectors(model, err));
     if (!points->is_sparse)
         return kc_fail(err, KC_ERR_TYPE, "the support vectors are dense");
-    copy_out(indptr, points->indptr, (points->n + 1) * sizeof *indptr);
-    copy_out(indices, points->cols, (size_t)points->indptr[points->n] * sizeof *indices);
-    for (size_t k = 0; k < (size_t)points->indptr[points->n]; k++)
-        values[k] = kc_number_at(points->vals, k, points->dtype);
+    kc_packed_copy_csr(points, indptr, indices, values);
     return KC_OK;
 }
 

@@ -293,14 +293,5 @@ void kc_online_vectors(const kc_online *online, double *out)
 void kc_online_vectors_csr(const kc_online *online, int64_t *indptr, int32_t *indices,
                            double *values)
 {
-    const kc_packed *p = &online->set.points.points;
-
-    indptr[0] = 0;
-    for (size_t i = 0; p->is_sparse && i < p->n; i++) {
-        indptr[i + 1] = p->indptr[i + 1];
-        for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++) {
-            indices[k] = p->cols[k];
-            values[k] = kc_number_at(p->vals, (size_t)k, p->dtype);
-        }
-    }
+    kc_packed_copy_csr(&online->set.points.points, indptr, indices, values);
 }

@@ -331,6 +331,72 @@ void kc_growing_mix(kc_growing *g, size_t place, double h, const kc_packed *from
     }
 }
 
+/* ---- As arrays ---------------------------------------------------------------------------- */
+
+void kc_growing_visit_rows(kc_growing *g, kc_array_fn *fn, void *data)
+{
+    kc_packed *p = &g->points;
+
+    if (p->is_sparse && p->n > 0)
+        fn(data, p->owned[0], p->n + 1, sizeof(int64_t));
+}
+
+void kc_growing_visit(kc_growing *g, kc_array_fn *fn, void *data)
+{
+    kc_packed *p = &g->points;
+    const size_t n_panels = kc_ceil_div(p->n, kc_panel_width(p->dtype)), nnz = kc_growing_nnz(g);
+
+    fn(data, p->owned[3], n_panels, KC_PANEL_BYTES);
+    if (p->is_sparse) {
+        fn(data, p->owned[1], nnz, sizeof(int32_t));
+        fn(data, p->owned[2], nnz, kc_dtype_bytes(p->dtype));
+    } else {
+        fn(data, p->owned[0], n_panels, p->d * KC_PANEL_BYTES);
+    }
+}
+
+double kc_growing_bytes(const kc_growing *g, size_t n, size_t nnz)
+{
+    const kc_packed *p = &g->points;
+    const double panels = (double)kc_ceil_div(n, kc_panel_width(p->dtype)) * KC_PANEL_BYTES;
+
+    if (!p->is_sparse)
+        return panels * (1 + (double)p->d);
+    return panels + (n > 0 ? 8.0 * ((double)n + 1) : 0) +
+           (4 + (double)kc_dtype_bytes(p->dtype)) * (double)nnz;
+}
+
+bool kc_growing_has_rows(const kc_growing *g, size_t nnz)
+{
+    const kc_packed *p = &g->points;
+
+    if (!p->is_sparse || p->n == 0)
+        return true;
+    if (p->indptr[0] != 0 || p->indptr[p->n] != (int64_t)nnz)
+        return false;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->indptr[i + 1] < p->indptr[i])
+            return false;
+    return true;
+}
+
+bool kc_growing_has_columns(kc_growing *g)
+{
+    kc_packed *p = &g->points;
+
+    for (size_t i = 0; p->is_sparse && i < p->n; i++) {
+        int32_t last = -1;
+
+        for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++) {
+            if (p->cols[k] <= last || (size_t)p->cols[k] >= p->d)
+                return false;
+            last = p->cols[k];
+        }
+        p->max_row_nnz = kc_max(p->max_row_nnz, (size_t)(p->indptr[i + 1] - p->indptr[i]));
+    }
+    return true;
+}
+
 /* ---- Views -------------------------------------------------------------------------------- */
 
 /* Lane 0 of a panel from a dense row: one by one where it is of another type. */

@@ -38,6 +38,26 @@ void kc_growing_put(kc_growing *g, size_t place, const kc_packed *from, size_t r
  */
 void kc_growing_mix(kc_growing *g, size_t place, double h, const kc_packed *from, size_t row);
 
+/* ---- As arrays, to be written and read again ------------------------------------------------ */
+
+/* Gets an array of `count` items of `size` bytes each: to copy it, or to fill it. */
+typedef void kc_array_fn(void *data, void *array, size_t count, size_t size);
+
+/* Where sparse rows begin, n + 1 offsets, which say how much of the rest there is; then the rest.
+ */
+void kc_growing_visit_rows(kc_growing *g, kc_array_fn *fn, void *data);
+void kc_growing_visit(kc_growing *g, kc_array_fn *fn, void *data);
+
+/* How many bytes that is for n points with nnz values, in double, which cannot overflow. */
+double kc_growing_bytes(const kc_growing *g, size_t n, size_t nnz);
+
+/* Whether what was filled in is in order: offsets that ascend to nnz; columns that ascend and
+ * exist. */
+bool kc_growing_has_rows(const kc_growing *g, size_t nnz);
+bool kc_growing_has_columns(kc_growing *g);
+
+/* ---- Views --------------------------------------------------------------------------------- */
+
 /* Dense ones: point 0 becomes a row of a checked view, which may be the caller's CSR.  The error
  * names the value that is not finite or too large. */
 kc_status kc_growing_read(kc_growing *g, const kc_points *view, size_t row, kc_error *err);

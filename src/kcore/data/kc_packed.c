@@ -461,6 +461,24 @@ size_t kc_packed_mean_values(const kc_packed *packed)
     return packed->n > 0 ? (size_t)packed->indptr[packed->n] / packed->n : 0;
 }
 
+size_t kc_packed_n_values(const kc_packed *packed)
+{
+    return packed->is_sparse && packed->indptr != NULL ? (size_t)packed->indptr[packed->n] : 0;
+}
+
+void kc_packed_copy_csr(const kc_packed *packed, int64_t *indptr, int32_t *columns, double *values)
+{
+    const size_t nnz = kc_packed_n_values(packed);
+
+    indptr[0] = 0;
+    if (packed->n > 0)
+        memcpy(indptr, packed->indptr, (packed->n + 1) * sizeof *indptr);
+    if (nnz > 0)
+        memcpy(columns, packed->cols, nnz * sizeof *columns);
+    for (size_t k = 0; k < nnz; k++)
+        values[k] = kc_number_at(packed->vals, k, packed->dtype);
+}
+
 size_t kc_packed_max_values(const kc_packed *packed)
 {
     return packed->is_sparse ? packed->max_row_nnz : packed->d;

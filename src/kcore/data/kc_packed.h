@@ -64,6 +64,12 @@ kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *ro
 size_t kc_packed_mean_values(const kc_packed *packed);
 size_t kc_packed_max_values(const kc_packed *packed);
 
+/* Nonzeros of sparse points in all; 0 where they are dense. */
+size_t kc_packed_n_values(const kc_packed *packed);
+
+/* Sparse points as CSR arrays: n + 1 offsets; columns and values as there are. */
+void kc_packed_copy_csr(const kc_packed *packed, int64_t *indptr, int32_t *columns, double *values);
+
 /* Sample i as a function of the caller's gets it; `room` for kc_packed_max_values numbers. */
 kc_sample kc_packed_sample(const kc_packed *packed, size_t i, double *room);
 

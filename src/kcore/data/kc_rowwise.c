@@ -127,6 +127,22 @@ kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *
     return status;
 }
 
+kc_linear_samples kc_rowwise_samples(const kc_rowwise *rows)
+{
+    return (kc_linear_samples){
+        .values = rows->are_ones ? NULL : rows->values,
+        .row_bytes = rows->row_bytes,
+        .d = rows->d,
+        .indptr = rows->indptr,
+        .cols = rows->cols,
+    };
+}
+
+size_t kc_rowwise_mean_count(const kc_rowwise *rows)
+{
+    return rows->is_sparse ? (size_t)rows->indptr[rows->n] / rows->n : rows->d;
+}
+
 void kc_rowwise_free(kc_context *ctx, kc_rowwise *rows)
 {
     kc_free(ctx, rows->owned[0]);

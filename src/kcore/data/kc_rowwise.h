@@ -35,6 +35,12 @@ kc_status kc_rowwise_check(kc_call *call, kc_rowwise *rows, size_t end);
 /* Both, for all rows. */
 kc_status kc_rowwise_create(kc_call *call, const kc_points *points, kc_rowwise *out);
 
+/* As the loops read them: without classes and order, which are the caller's. */
+kc_linear_samples kc_rowwise_samples(const kc_rowwise *rows);
+
+/* Numbers of a sample, in the mean. */
+size_t kc_rowwise_mean_count(const kc_rowwise *rows);
+
 /* Accepts an empty one. */
 void kc_rowwise_free(kc_context *ctx, kc_rowwise *rows);
 

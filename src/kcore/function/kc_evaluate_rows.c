@@ -1,8 +1,8 @@
 /* Decision values without kernel evaluations: from given kernel values, and from the weights of a
  * linear kernel. */
 #include <math.h>
-#include <string.h>
 
+#include "data/kc_packed_sums.h"
 #include "data/kc_points.h"
 #include "function/kc_expansion_impl.h"
 
@@ -72,57 +72,13 @@ kc_status kc_given_fail(const kc_evaluation *e)
 
 /* ---- Linear kernels ----------------------------------------------------------------------- */
 
-/* The samples of an f64 panel, side by side. */
-typedef double lanes __attribute__((vector_size(KC_PANEL_BYTES)));
-
-/* A sum over the features in their order, for every sample on its own: products of zeros add
- * nothing, so dense and sparse rows give the same bits. */
-static void weigh_panel(const kc_expansion *f, const double *panel, size_t o, double *out)
-{
-    const double *w = f->weights + o * f->n_cols;
-    lanes sum = {0};
-
-    for (size_t t = 0; t < f->n_cols; t++) {
-        lanes x;
-
-        memcpy(&x, panel + t * kc_panel_width(KC_F64), sizeof x);
-        sum += x * w[t];
-    }
-    memcpy(out, &sum, sizeof sum);
-}
-
-static double weigh_sparse_row(const kc_expansion *f, const kc_packed *x, size_t row, size_t o)
-{
-    const double *w = f->weights + o * f->n_cols;
-    double sum = 0;
-
-    for (int64_t k = x->indptr[row]; k < x->indptr[row + 1]; k++)
-        sum += ((const double *)x->vals)[k] * w[x->cols[k]];
-    return sum;
-}
-
 bool kc_fill_linear(const kc_evaluation *e, size_t begin, size_t n_rows, double *values,
                     void *workspace)
 {
     const kc_expansion *f = e->f;
-    const kc_packed *x = &e->x;
-    const size_t width = kc_panel_width(KC_F64);
 
     (void)workspace;
-    for (size_t i = 0; i < n_rows && x->is_sparse; i++)
-        for (size_t o = 0; o < f->n_outputs; o++)
-            values[i * f->n_outputs + o] = weigh_sparse_row(f, x, begin + i, o);
-    if (x->is_sparse)
-        return true;
-    for (size_t p = begin / width; p * width < begin + n_rows; p++)
-        for (size_t o = 0; o < f->n_outputs; o++) {
-            double out[KC_PANEL_BYTES / sizeof(double)];
-            const size_t from = kc_max(begin, p * width);
-            const size_t to = kc_min(begin + n_rows, (p + 1) * width);
-
-            weigh_panel(f, (const double *)x->panels + p * width * x->d, o, out);
-            for (size_t i = from; i < to; i++)
-                values[(i - begin) * f->n_outputs + o] = out[i - p * width];
-        }
+    for (size_t o = 0; o < f->n_outputs; o++)
+        kc_packed_weigh(&e->x, f->weights + o * f->n_cols, begin, n_rows, values + o, f->n_outputs);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/kc_alloc.h"
+#include "data/kc_packed_sums.h"
 
 /* Weights of sparse points are dense: not where they would take more than this. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
@@ -107,21 +108,6 @@ void kc_expansion_free(kc_context *ctx, kc_expansion *f)
 
 /* ---- Weights ------------------------------------------------------------------------------ */
 
-/* w += a x_i */
-static void add_point(const kc_packed *points, size_t i, double a, double *w)
-{
-    const size_t width = kc_panel_width(points->dtype);
-    const size_t first = i / width * width * points->d + i % width;
-
-    if (points->is_sparse) {
-        for (int64_t k = points->indptr[i]; k < points->indptr[i + 1]; k++)
-            w[points->cols[k]] += a * kc_number_at(points->vals, (size_t)k, points->dtype);
-        return;
-    }
-    for (size_t t = 0; t < points->d; t++)
-        w[t] += a * kc_number_at(points->panels, first + t * width, points->dtype);
-}
-
 void kc_expansion_weights(const kc_expansion *f, double *w)
 {
     memset(w, 0, f->n_outputs * f->n_cols * sizeof *w);
@@ -131,12 +117,12 @@ void kc_expansion_weights(const kc_expansion *f, double *w)
 
             for (size_t i = f->bounds[s]; i < f->bounds[s + 1]; i++)
                 if (f->coef[r * f->n + i] != 0)
-                    add_point(&f->points, i, f->coef[r * f->n + i], to);
+                    kc_packed_add(&f->points, i, f->coef[r * f->n + i], to);
         }
 }
 
 void kc_expansion_point(const kc_expansion *f, size_t i, double *out)
 {
     memset(out, 0, f->n_cols * sizeof *out);
-    add_point(&f->points, i, 1, out);
+    kc_packed_add(&f->points, i, 1, out);
 }

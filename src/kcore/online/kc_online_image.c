@@ -68,18 +68,9 @@ static void pass(tape *t, void *array, size_t count, size_t size)
     t->at += n_bytes;
 }
 
-static void pass_points(tape *t, kc_packed *p)
+static void pass_array(void *data, void *array, size_t count, size_t size)
 {
-    const size_t n_panels = kc_ceil_div(p->n, kc_panel_width(p->dtype));
-    const size_t nnz = p->is_sparse && p->indptr != NULL ? (size_t)p->indptr[p->n] : 0;
-
-    pass(t, p->owned[3], n_panels, KC_PANEL_BYTES);
-    if (p->is_sparse) {
-        pass(t, p->owned[1], nnz, sizeof(int32_t));
-        pass(t, p->owned[2], nnz, kc_dtype_bytes(p->dtype));
-    } else {
-        pass(t, p->owned[0], n_panels, p->d * KC_PANEL_BYTES);
-    }
+    pass(data, array, count, size);
 }
 
 /* Field by field: a struct has bytes that no field owns. */
@@ -111,7 +102,7 @@ static void walk(kc_online *online, tape *t)
             pass(t, set->late + o * set->capacity, set->n, sizeof *set->late);
     }
     if (set->kernel != NULL)
-        pass_points(t, &set->points.points);
+        kc_growing_visit(&set->points, pass_array, t);
     for (size_t u = 0; u < online->votes.n; u++)
         pass_update(t, &online->votes.updates[u]);
     pass(t, p->place_of, p->n, sizeof *p->place_of);
@@ -119,20 +110,11 @@ static void walk(kc_online *online, tape *t)
         pass(t, p->factor + r * p->capacity, r + 1, sizeof *p->factor);
 }
 
-/* Sparse rows say how much of the rest is theirs: they come before it. */
-static void pass_indptr(kc_online *online, tape *t)
-{
-    kc_packed *p = &online->set.points.points;
-
-    if (p->is_sparse && p->n > 0)
-        pass(t, p->owned[0], p->n + 1, sizeof(int64_t));
-}
-
 size_t kc_online_image_bytes(const kc_online *online)
 {
     tape t = {.at = sizeof(header)};
 
-    pass_indptr((kc_online *)online, &t);
+    kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &t);
     walk((kc_online *)online, &t);
     return t.at;
 }
@@ -144,7 +126,7 @@ void kc_online_write(const kc_online *online, void *out)
 
     h.n_bytes = kc_online_image_bytes(online);
     pass(&t, &h, 1, sizeof h);
-    pass_indptr((kc_online *)online, &t);
+    kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &t);
     walk((kc_online *)online, &t);
 }
 
@@ -209,20 +191,13 @@ static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n
 static double estimate_bytes(const header *h, const kc_online *online)
 {
     const double n = (double)h->n, outputs = (double)online->set.n_outputs;
-    const double width = (double)kc_panel_width((kc_dtype)h->dtype);
-    const double n_panels = (double)kc_ceil_div(h->n, (size_t)width);
     double bytes = (double)sizeof *h + 32.0 * (double)online->n_problems + 24 * outputs +
                    n * (32 + 8 * outputs * (h->is_averaged ? 2 : 1)) +
                    28.0 * (double)h->n_updates_kept + 4.0 * (double)h->n_factor +
                    4.0 * (double)h->n_factor * ((double)h->n_factor + 1);
 
     if (!h->is_given)
-        bytes += n_panels * KC_PANEL_BYTES;
-    if (!h->is_given && h->is_sparse)
-        bytes += (h->n > 0 ? 8 * (n + 1) : 0) +
-                 (4 + (double)kc_dtype_bytes((kc_dtype)h->dtype)) * (double)h->nnz;
-    else if (!h->is_given)
-        bytes += n_panels * (double)h->n_cols * KC_PANEL_BYTES;
+        bytes += kc_growing_bytes(&online->set.points, h->n, h->nnz);
     return bytes;
 }
 
@@ -243,32 +218,6 @@ static kc_status make_room(kc_context *ctx, const header *h, kc_online *online, 
     online->n_seen = h->n_seen;
     online->n_updates = h->n_updates;
     return KC_OK;
-}
-
-static bool are_rows(const kc_packed *p, size_t nnz)
-{
-    if (p->indptr[0] != 0 || p->indptr[p->n] != (int64_t)nnz)
-        return false;
-    for (size_t i = 0; i < p->n; i++)
-        if (p->indptr[i + 1] < p->indptr[i])
-            return false;
-    return true;
-}
-
-/* Columns ascend within a row and stay below d. */
-static bool are_columns(kc_packed *p)
-{
-    for (size_t i = 0; i < p->n; i++) {
-        int32_t last = -1;
-
-        for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++) {
-            if (p->cols[k] <= last || (size_t)p->cols[k] >= p->d)
-                return false;
-            last = p->cols[k];
-        }
-        p->max_row_nnz = kc_max(p->max_row_nnz, (size_t)(p->indptr[i + 1] - p->indptr[i]));
-    }
-    return true;
 }
 
 static bool are_updates(const kc_online *online)
@@ -329,17 +278,16 @@ static bool are_states(const kc_online *online)
 static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes, kc_online *online,
                              kc_error *err)
 {
-    kc_packed *p = &online->set.points.points;
     tape t = {.from = bytes, .at = sizeof *h};
 
     if (estimate_bytes(h, online) != (double)h->n_bytes)
         return fail(err, "wrong length");
     KC_TRY(make_room(ctx, h, online, err));
-    pass_indptr(online, &t);
-    if (p->is_sparse && p->n > 0 && !are_rows(p, h->nnz))
+    kc_growing_visit_rows(&online->set.points, pass_array, &t);
+    if (!kc_growing_has_rows(&online->set.points, h->nnz))
         return fail(err, "wrong rows");
     walk(online, &t);
-    if ((p->is_sparse && !are_columns(p)) || !are_updates(online) ||
+    if (!kc_growing_has_columns(&online->set.points) || !are_updates(online) ||
         !are_places(&online->projection, online->set.n) || !are_ids(&online->set))
         return fail(err, "an index that points nowhere");
     if (!are_states(online))

@@ -428,21 +428,14 @@ static kc_status prepare(learner *l)
     const kc_perceptron_settings *settings = l->problem->settings;
     const kc_rowwise *x = l->problem->x;
     const size_t n_outputs = (size_t)l->n_outputs;
-    const size_t row_values = x->is_sparse ? (size_t)x->indptr[x->n] / x->n : x->d;
 
     KC_TRY(list_used(l));
-    l->row_values = (row_values + 8) * n_outputs;
+    l->row_values = (kc_rowwise_mean_count(x) + 8) * n_outputs;
     l->at_once = kc_max(1, POLL_VALUES / l->row_values);
-    l->samples = (kc_linear_samples){
-        .values = x->are_ones ? NULL : x->values,
-        .row_bytes = x->row_bytes,
-        .d = x->d,
-        .indptr = x->indptr,
-        .cols = x->cols,
-        .classes = l->problem->classes,
-        .positive = l->state->positive,
-        .order = l->used,
-    };
+    l->samples = kc_rowwise_samples(x);
+    l->samples.classes = l->problem->classes;
+    l->samples.positive = l->state->positive;
+    l->samples.order = l->used;
     l->values = kc_call_take(l->call, n_outputs, sizeof *l->values);
     if (l->values == NULL)
         return kc_fail_nomem(l->call->err);
