@@ -58,7 +58,7 @@ class Run:
 def learn(gap: float, rule: str) -> Run:
     """Fit one rule on one width of the gap."""
     X, y = two_clusters(gap)
-    model = Perceptron(rule, max_iter=100_000).fit(X, y)
+    model = Perceptron(rule=rule, max_iter=100_000).fit(X, y)
     machine = SVC(kernel="linear", C=np.inf).fit(X, y)
     best = convergence_bound(X, y, machine.coef_, machine.intercept_, rule=rule)
     assert model.bound_ is not None

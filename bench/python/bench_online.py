@@ -85,7 +85,7 @@ def samples(n: int, d: int, dtype: str, seed: int) -> tuple[np.ndarray, np.ndarr
 def full_learner(case: Case) -> KernelPerceptron:
     """Return a learner whose set has no room left."""
     model = KernelPerceptron(
-        case.kernel, gamma=1 / case.d, degree=3, coef0=1.0, budget=case.n_points,
+        kernel=case.kernel, gamma=1 / case.d, degree=3, coef0=1.0, budget=case.n_points,
         strategy=case.strategy,
     )  # fmt: skip
     seed = 0

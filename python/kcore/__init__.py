@@ -1,12 +1,12 @@
 """kcore: kernel machines with a compiled core.
 
-Learners, with scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`,
-`Perceptron`, `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
-`kcore.features` explicit feature maps. `set_num_threads` and `get_num_threads` say how
-many threads calls use where they are not told; `isa_name` tells which instruction set is in use;
-`trim_memory` gives back what the core keeps for the next call.
+The learners follow scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`,
+`Perceptron` and `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
+`kcore.features` explicit feature maps. `set_num_threads` and `get_num_threads` set and return the
+number of threads of calls that do not give one; `isa_name` returns the instruction set in use;
+`trim_memory` gives back the memory that the core keeps for the next call.
 
-Learners are loaded when they are first asked for: ``import kcore`` alone imports no scikit-learn.
+Learners are loaded when they are first used: ``import kcore`` alone imports no scikit-learn.
 """
 
 from __future__ import annotations
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
 __version__ = _version()
 
-# The module that each name is loaded from.
-_LAZY = {
-    **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), "kcore.svm"),
-    **dict.fromkeys(("KernelPerceptron", "Perceptron"), "kcore.perceptron"),
-}
-_MODULES = {"features", "kernel_perceptron", "perceptron", "svm"}
-
 __all__ = [
     "SVC",
     "SVR",
@@ -49,14 +42,19 @@ __all__ = [
     "trim_memory",
 ]
 
+_LEARNER_MODULES = ("perceptron", "svm")  # where the learners of __all__ are
+_MODULES = {*_LEARNER_MODULES, "features", "kernel_perceptron"}
+
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"kcore.{name}")
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in __all__:
+        for module in map(__getattr__, _LEARNER_MODULES):
+            if name in module.__all__:
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_MODULES})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -15,6 +15,9 @@ from kcore._validate import Float, Points
 _KernelFunction: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 _Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 
+F32: Final = 1
+F64: Final = 2
+
 __test__: dict[str, str]
 
 @final

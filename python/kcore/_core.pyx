@@ -34,6 +34,9 @@ DEF MAX_PARAMS = 4
 
 cdef dict OPERANDS = {"sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1}
 
+F32 = KC_F32
+F64 = KC_F64
+
 cdef object empty = np.empty
 cdef object FLOAT32 = np.dtype(np.float32)
 cdef object FLOAT64 = np.dtype(np.float64)

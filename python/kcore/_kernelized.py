@@ -68,7 +68,7 @@ class Expansion(Fitted):
         info = holder.describe()
         if info["is_given"]:
             return self.vectors
-        dtype = np.float32 if info["dtype"] == 1 else np.float64
+        dtype = np.float32 if info["dtype"] == _core.F32 else np.float64
         found = holder.vectors()
         if isinstance(found, tuple):
             data, indices, indptr = found

@@ -145,7 +145,7 @@ class FittedLinear(Fitted):
         One for each problem.
     fixed_params : dict
         Parameters that must not change while weights are learnt.
-    votes : list of VoteLog, optional
+    votes : list of VoteLog, default=None
         Those so far, of each problem.
     """
 

@@ -406,7 +406,7 @@ def _off(state: FittedOnline, degrees: int, n_mistakes: int) -> float:
     The terms are k eta max |y|^2 together, which is at most sqrt(bound) |a| max |y|.
     """
     info = state.learner.describe()
-    unit = 2.0**-24 if info["dtype"] == 1 else 2.0**-53
+    unit = 2.0**-24 if info["dtype"] == _core.F32 else 2.0**-53
     return 8 * ((info["n_cols"] + 4 + degrees) * unit + n_mistakes * 2.0**-53)
 
 

@@ -174,6 +174,7 @@ def make_report(
     return _make(total, tol, n_samples, parts)
 
 
+_DTYPES = {_core.F32: "float32", _core.F64: "float64"}
 _NAMES = {field.name for field in fields(FitReport)}
 
 
@@ -184,7 +185,7 @@ def _make(
     values["stop"] = _core.stop_name(info["stop"])
     values["path"] = info["path"].decode()
     is_mixed = info["n_refined"] > 0
-    values["precision"] = "mixed" if is_mixed else {1: "float32", 2: "float64"}[info["dtype"]]
+    values["precision"] = "mixed" if is_mixed else _DTYPES[info["dtype"]]
     return FitReport(tol=tol, n_samples=n_samples, problems=problems, **values)
 
 

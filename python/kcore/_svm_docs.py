@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 _DOCS = {
     "kernel": """
-        kernel : str, kcore kernel or function, default 'rbf'
+        kernel : str, Kernel or callable, default='rbf'
             ``'linear'``, ``'poly'``, ``'rbf'``, ``'sigmoid'`` or ``'laplacian'`` with the
             parameters below; any kernel of `kcore.kernels`, with its own parameters;
             ``'precomputed'``: X is the matrix of kernel values; or a function of two sets of
@@ -16,64 +16,64 @@ _DOCS = {
             two samples alone. A function is slow. It is asked for rows when they are needed, as
             ``kernel(X[rows], X[others])``, and `cache_size` bounds what is kept of them. X may
             then be a sequence of any objects, such as strings.
-        degree : int, default 3
+        degree : int, default=3
             Of ``'poly'``.
-        gamma : 'scale', 'auto' or float, default 'scale'
+        gamma : {'scale', 'auto'} or float, default='scale'
             Of all named kernels but ``'linear'``. ``'scale'``: 1 / (n_features * variance of X),
             the variance weighted by `sample_weight`, or taken as 1 where `time_limit` passes
             before it is known; ``'auto'``: 1 / n_features.
-        coef0 : float, default 0.0
+        coef0 : float, default=0.0
             Of ``'poly'`` and ``'sigmoid'``.
         """,
     "classes": """
-        class_weight : dict, 'balanced' or None
+        class_weight : dict or 'balanced', default=None
             Factors of sample weights by label, 1 for labels that are not named; ``'balanced'``:
             inversely proportional to the weight of the class. Labels that y does not have are
             allowed: a part of the samples may lack a rare class.
-        multi_class : {'ovo', 'ovr'}, default 'ovo'
+        multi_class : {'ovo', 'ovr'}, default='ovo'
             More than two classes: each against each, or each against the rest.
-        decision_function_shape : {'ovr', 'ovo'}, default 'ovr'
+        decision_function_shape : {'ovr', 'ovo'}, default='ovr'
             What `decision_function` returns for more than two classes: a column for each class,
             or for each pair.
-        break_ties : bool, default False
+        break_ties : bool, default=False
             Whether `predict` settles equal votes by the values of `decision_function`; else the
             first class wins.
-        probability : bool, default False
+        probability : bool, default=False
             There for scikit-learn's conventions: `fit` refuses True and names
             ``CalibratedClassifierCV``, which gives any classifier `predict_proba`.
-        random_state : optional
+        random_state : object, default=None
             There for scikit-learn's conventions, and not used: nothing here is random.
         """,
     "solver": """
-        shrinking : bool, default True
+        shrinking : bool, default=True
             Whether samples whose variables have settled at their bounds are left out until the
             others are solved, where steps go over all samples (problems with thousands of free
             variables); all of them are then looked at again, so that the solution is the same.
             Elsewhere steps are made inside working sets, which leave settled samples alone in any
             case.
-        tol : float, default 1e-3
+        tol : float, default=1e-3
             The solver stops when the optimality conditions are violated by less than this.
-        cache_size : 'auto' or float, default 'auto'
+        cache_size : float or 'auto', default='auto'
             Megabytes for kernel rows. ``'auto'``: all rows if they fit in a quarter of the memory
             available, else that quarter.
-        verbose : bool, default False
+        verbose : bool, default=False
             Whether `fit` prints how far it has come, a line each second, and how it ended.
-        max_iter : int, default -1
+        max_iter : int, default=-1
             Most steps of the solver; -1: max(10^7, 100 n_samples).
-        precision : {'auto', 'float32', 'float64'}, default 'auto'
+        precision : {'auto', 'float32', 'float64'}, default='auto'
             Of kernel values. ``'auto'``: float32 where its error cannot move the result by more
             than tol / 4 and it pays, or can be made up for with few values in float64. Sums are in
             float64 always.
-        warm_start : bool, default False
+        warm_start : bool, default=False
             Whether `fit` starts from the solution of the last fit, where that had as many samples
             and the same classes.
-        n_jobs : int, optional
+        n_jobs : int or None, default=None
             Threads of `fit` and `predict`; -1 for all usable CPUs. Results do not depend on it.
-        time_limit : float, optional
+        time_limit : float or None, default=None
             Seconds after which `fit` ends with what it has, and a warning. The time includes that
             for the certificate; where no step was made in it, the model is the start: zeros, or
             for `NuSVC` and `OneClassSVM` the same share of every sample.
-        callback : function, optional
+        callback : callable or None, default=None
             Called with a `Progress` about every 20 ms while `fit` runs. Where it returns True,
             `fit` ends with what it has, and a warning (``fit_report_.stop`` is ``'stopped'``).
             An exception that it raises ends the fit and leaves the estimator as it was.

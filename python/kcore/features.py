@@ -79,9 +79,11 @@ def _counts(d: int, degree: int, is_distinct: bool) -> list[int]:
 
 
 class PolynomialMap(TransformerMixin, Estimator):
-    r"""All products of up to `degree` features.
+    """All products of up to `degree` features.
 
-    .. math:: \phi(x) = (1,\; x_i,\; x_i x_j,\; x_i x_j x_k,\; \dots), \quad i \le j \le k \le \dots
+    The map is ::
+
+        phi(x) = (1, x_i, x_i x_j, x_i x_j x_k, ...),    i <= j <= k <= ...
 
     Parameters
     ----------
@@ -218,9 +220,11 @@ class PolynomialMap(TransformerMixin, Estimator):
 
 
 class Quadratic(PolynomialMap):
-    r"""The quadratic discriminant map (1, x, x²) of all products of two features.
+    """The map of the quadratic discriminant: all products of up to two features.
 
-    .. math:: \phi(x) = (1,\; x_i,\; x_i x_j), \quad i \le j
+    It is ::
+
+        phi(x) = (1, x_i, x_i x_j),    i <= j
 
     Parameters
     ----------

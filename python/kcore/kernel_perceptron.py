@@ -1,8 +1,9 @@
-"""The perceptron in the feature space of a kernel: from matrices of samples, or online.
+"""The perceptron in the feature space of a kernel, on whole data sets or online.
 
-A perceptron started at zero is a sum of the samples that it corrected its mistakes with, so that
-its decision function is f(x) = sum of a_i (K(x_i, x) + 1): any kernel will do for the product of
-two samples, and with K(x, z) = x.z it makes the mistakes of `kcore.perceptron.Perceptron`.
+The weight vector of a perceptron started at zero is a sum of the samples that it made mistakes on,
+so that its decision function is f(x) = sum_i a_i (K(x_i, x) + 1). Any kernel can take the place of
+the product of two samples; with K(x, z) = x.z it makes the mistakes of
+`kcore.perceptron.Perceptron`.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ __all__ = ["CacheReport", "KernelPerceptron"]
 
 
 class KernelPerceptron(OnlineEstimator):
-    r"""Perceptron in the feature space of a kernel, online or on whole data sets.
+    """Perceptron in the feature space of a kernel, online or on whole data sets.
 
-    In augmented coordinates of feature space, :math:`y = z\,(1, \phi(x))`, a mistake is a sample
-    with :math:`a^T y \le` margin, and each is answered by :math:`a \leftarrow a + \eta(k)\,y`. So
+    With y = z (1, phi(x)) for a sample x of class z = +1 or -1, a mistake is a sample with
+    a.y <= margin, and a <- a + eta(k) y corrects it. The decision function is ::
 
-    .. math:: f(x) = \sum_i a_i \, (K(x_i, x) + 1),
+        f(x) = sum_i a_i (K(x_i, x) + 1)
 
     where the sum runs over the samples of the mistakes. `fit` keeps the values of f at all samples:
     a mistake adds one row of the kernel matrix to them, from a cache, and a sample without one
-    costs nothing. `partial_fit` keeps the samples of the mistakes alone, at most `budget` of them:
-    a sample costs one row of kernel values with these.
+    costs next to nothing. `partial_fit` keeps only the samples of mistakes, at most `budget` of
+    them: each sample costs its kernel values with these.
 
     Parameters
     ----------
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'precomputed'}, Kernel or callable, \
 default='rbf'
         The kernel by name, an object of `kcore.kernels`, or a function of two sets of samples that
-        returns the matrix of their values. The last and ``'precomputed'`` are for `fit` only. A
-        function is asked for rows when a mistake needs them, as
+        returns the matrix of their values. A function and ``'precomputed'`` are for `fit` only. A
+        function is called when a mistake needs rows of the matrix, as
         ``kernel(X[rows], X[others])``, on the thread that called `fit`; a value must depend on its
         two samples alone, and be the same for both orders of them.
     degree : int, default=3
@@ -62,7 +63,7 @@ default='rbf'
     margin : float, default=0.0
         Samples with a.y <= margin are mistakes.
     theta : float, default=1e-6
-        The batch rule ends after a step with \|eta(k) sum of y\| < theta.
+        The batch rule ends after a step with |eta(k) sum of y| < theta.
     fit_intercept : bool, default=True
         Whether the kernel is K + 1; otherwise K.
     max_iter : int, default=100
@@ -81,7 +82,7 @@ default='rbf'
         'oldest'
             The new point takes the place of the oldest one.
         'smallest'
-            The new point takes the place of that with the least \|a_i\| sqrt(K(x_i, x_i)); of
+            The new point takes the place of that with the least |a_i| sqrt(K(x_i, x_i)); of
             equals, the oldest.
         'projection'
             The new point and the smallest one are looked at: the one whose projection onto the
@@ -147,7 +148,7 @@ default='rbf'
         Mistakes in each pass of the last call, over all problems, and the sum of weight (margin -
         a.y) over them, a being that of the moment.
     bound_ : float or None
-        The most corrections that the convergence theorem allows, max \|y\|^2 \|a\|^2 / min(a.y)^2
+        The most corrections that the convergence theorem allows, max |y|^2 |a|^2 / min(a.y)^2
         with the a that was found; None where there is no such theorem: not converged, more than two
         classes, weights, a schedule, a start other than zero, kernels that may not be positive; or
         where it took more than 65536 passes, or the numbers are too small for float64's digits.
@@ -169,13 +170,13 @@ default='rbf'
     >>> from kcore.kernel_perceptron import KernelPerceptron
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> y = np.array(["no", "yes", "yes", "no"])
-    >>> model = KernelPerceptron("poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
+    >>> model = KernelPerceptron(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
     >>> model.converged_, model.predict(X).tolist()
     (True, ['no', 'yes', 'yes', 'no'])
 
     Samples that come one by one, with at most three of them kept:
 
-    >>> online = KernelPerceptron("rbf", gamma=1.0, budget=3)
+    >>> online = KernelPerceptron(kernel="rbf", gamma=1.0, budget=3)
     >>> for _ in range(5):
     ...     for x, label in zip(X, y):
     ...         _ = online.partial_fit(x[None], [label], classes=["no", "yes"])
@@ -185,8 +186,8 @@ default='rbf'
 
     def __init__(
         self,
-        kernel: KernelLike = "rbf",
         *,
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -284,7 +285,7 @@ default='rbf'
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from samples, once each, going on from what was learnt before.
+        """Learn from samples, once each, starting from what was learnt before.
 
         Parameters
         ----------
@@ -293,7 +294,7 @@ default='rbf'
         y : array_like of shape (n_samples,)
             Labels.
         classes : array_like of shape (n_classes,), default=None
-            All labels there will be; due at the first call.
+            All labels there will be; needed at the first call.
         sample_weight : array_like of shape (n_samples,), default=None
             Factors of eta; a sample of weight zero is left out. Where all are, nothing changes.
 

@@ -1,16 +1,17 @@
-"""Perceptrons: the single-sample and batch rules of the lectures, in augmented coordinates.
+"""Perceptrons on weight vectors: the single-sample and the batch rule, in augmented coordinates.
 
 A sample x of class z = +1 or -1 is written y = z (1, x), a discriminant a = (w0, w), so that the
-sample is classified rightly where a.y > 0. A *mistake* is a sample with a.y <= margin.
+sample is classified correctly where a.y > 0. A *mistake* is a sample with a.y <= margin.
 
 ==========  ======================================================================================
-single      cycle through the samples; at each mistake, a <- a + eta(k) y; end after a whole cycle
+single      go through the samples; at each mistake, a <- a + eta(k) y; end after a whole pass
             without one (the fixed-increment rule)
 batch       a <- a + eta(k) sum of y over the mistakes of a, until |eta(k) sum of y| < theta
 ==========  ======================================================================================
 
 If some â separates the samples with a.y >= gamma > 0, the single rule, started at 0, makes at most
-max |y|^2 |â|^2 / gamma^2 corrections (`convergence_bound`).
+max |y|^2 |â|^2 / gamma^2 corrections (`convergence_bound`). Both rules, and the proof, are in Duda,
+Hart and Stork, Pattern Classification (2nd edition, 2001), section 5.5.
 """
 
 from __future__ import annotations
@@ -51,12 +52,13 @@ _MOST_UPDATES = 1 << 20  # that may have to be held for votes
 
 
 class Perceptron(RuleEstimator):
-    r"""Perceptron on weight vectors, by the rules of the lectures.
+    """Perceptron on weight vectors, by the single-sample or the batch rule.
 
-    With y = z (1, x) and a mistake being a sample with a.y <= margin,
+    With y = z (1, x) for a sample x of class z = +1 or -1, and a mistake being a sample with
+    a.y <= margin::
 
-    .. math:: a \leftarrow a + \eta(k)\, y \quad\text{(single)}, \qquad
-              a \leftarrow a + \eta(k) \sum_{y \in \mathcal Y} y \quad\text{(batch)}.
+        a <- a + eta(k) y                                  at each mistake (single)
+        a <- a + eta(k) sum of y over the mistakes of a    after each pass (batch)
 
     Parameters
     ----------
@@ -67,14 +69,13 @@ class Perceptron(RuleEstimator):
     margin : float, default=0.0
         Samples with a.y <= margin are mistakes.
     theta : float, default=1e-6
-        The batch rule ends after a step with \|eta(k) sum of y\| < theta.
+        The batch rule ends after a step with |eta(k) sum of y| < theta.
     fit_intercept : bool, default=True
         Whether y is z (1, x); otherwise z x.
     max_iter : int, default=1000
         Passes at the most.
     shuffle : bool, default=False
-        Whether each pass takes the samples in a new order; otherwise it goes through them as they
-        stand, k = (k + 1) mod n.
+        Whether each pass takes the samples in a new order; otherwise in the order of X.
     average : {False, True, 'voted'}, default=False
         Predict by the mean of the weight vectors after every sample, or let them all vote.
         Single rule only.
@@ -95,12 +96,12 @@ class Perceptron(RuleEstimator):
     warm_start : bool, default=False
         Whether `fit` goes on from the weights of the last fit, with eta(0).
     n_jobs : int or None, default=None
-        Threads for predictions.
+        Threads of predictions; -1 for all usable CPUs. Results do not depend on it.
     time_limit : float or None, default=None
         Seconds after which `fit` or `partial_fit` ends with what it has, and a warning.
     callback : callable or None, default=None
-        Called with a `Progress` at least every 50 ms. Where it returns True, learning ends with
-        what there is, and a warning; an exception stops the fit and changes nothing.
+        Called with a `Progress` about every 20 ms. Where it returns True, learning ends with what
+        it has, and a warning; an exception ends the call and leaves the estimator as it was.
 
     Attributes
     ----------
@@ -130,8 +131,10 @@ class Perceptron(RuleEstimator):
     pocket_mistakes_ : int
         With `pocket`: samples of the last call with a.y <= 0 for the kept vector, over all
         problems.
-    n_features_in_, feature_names_in_
-        Number of features; their names, where the samples were a data frame.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where the samples were a data frame.
 
     See Also
     --------
@@ -143,9 +146,9 @@ class Perceptron(RuleEstimator):
     -----
     Weights are float64 whatever the samples are, and samples are read as they stand: float32 or
     float64 of any strides, CSR with 32- or 64-bit indices. A fit, or a call of `partial_fit`, that
-    is interrupted or fails leaves the estimator as it was. Samples of weight zero are not there;
+    is interrupted or fails leaves the estimator as it was. Samples of weight zero are left out;
     other weights are factors of eta, so that a sample of weight 2 is not the same as that sample
-    twice: in between, the single rule would look again.
+    twice: the single rule would evaluate its second copy after the first correction.
 
     Examples
     --------
@@ -161,8 +164,8 @@ class Perceptron(RuleEstimator):
 
     def __init__(
         self,
-        rule: str = "single",
         *,
+        rule: str = "single",
         eta: float | str | Callable[[int], float] = 1.0,
         margin: float = 0.0,
         theta: float = 1e-6,
@@ -210,7 +213,7 @@ class Perceptron(RuleEstimator):
         y : array_like of shape (n_samples,)
             Labels.
         sample_weight : array_like of shape (n_samples,), default=None
-            Factors of eta; a sample of weight zero is not there.
+            Factors of eta; a sample of weight zero is left out.
 
         Returns
         -------
@@ -246,7 +249,7 @@ class Perceptron(RuleEstimator):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Make one pass over samples, going on from what was learnt before.
+        """Make one pass over samples, starting from what was learnt before.
 
         Parameters
         ----------
@@ -255,9 +258,9 @@ class Perceptron(RuleEstimator):
         y : array_like of shape (n_samples,)
             Labels.
         classes : array_like of shape (n_classes,), default=None
-            All labels there will be; due at the first call.
+            All labels there will be; needed at the first call.
         sample_weight : array_like of shape (n_samples,), default=None
-            Factors of eta; a sample of weight zero is not there. Where all are, nothing changes.
+            Factors of eta; a sample of weight zero is left out. Where all are, nothing changes.
 
         Returns
         -------
@@ -518,11 +521,11 @@ def convergence_bound(
     eta: float = 1.0,
     fit_intercept: bool = True,
 ) -> float | None:
-    r"""Return the most corrections that a perceptron started at zero can make.
+    """Return the most corrections that a perceptron started at zero can make.
 
-    With a separating vector â = (intercept, coef) and gamma = min â.y > 0,
+    With a separating vector â = (intercept, coef) and gamma = min â.y > 0, this is ::
 
-    .. math:: k_0 = \frac{(\max_i \|y_i\|^2 + 2\,\mathrm{margin}/\eta)\,\|â\|^2}{\gamma^2},
+        (max |y|^2 + 2 margin / eta) |â|^2 / gamma^2
 
     times the number of samples for the batch rule. Any separating vector gives a bound; that of the
     hard-margin support vector machine is close to the best.

@@ -1,12 +1,12 @@
 """Support vector machines: SVC, NuSVC, SVR, NuSVR and OneClassSVM.
 
-Parameters and attributes are scikit-learn's, and so is the stopping rule. What is added: every fit
-carries a certificate of its result (`fit_report_`), can be interrupted, limited in time and watched
-(`time_limit`, `callback`), started from an earlier solution (`warm_start`, ``fit(init=...)``), and
-takes any kernel of `kcore.kernels`.
+Parameters and attributes have scikit-learn's names and meanings, and `tol` is the same tolerance.
+In addition, every fit has a certificate of its result (`fit_report_`). A fit can be interrupted,
+limited in time and watched (`time_limit`, `callback`), it can start from an earlier solution
+(`warm_start`, ``fit(init=...)``), and it takes any kernel of `kcore.kernels`.
 
-A fitted estimator may be used for prediction by any number of threads at once. Pickles hold numbers
-only: the arrays of the model, and the parameters.
+Any number of threads may predict with a fitted estimator at once. Pickles hold numbers only: the
+arrays of the model, and the parameters.
 
 Examples
 --------
@@ -42,15 +42,15 @@ __all__ = ["SVC", "SVR", "FitReport", "NuSVC", "NuSVR", "OneClassSVM", "Progress
 class SVC(SVMClassifier):
     """Support vector classification with soft margin, or hard margin where C is infinite.
 
-    Solves, for each pair of classes, to the tolerance of the optimality conditions,
+    Solves, for each pair of classes, to the tolerance of the optimality conditions::
 
-    min 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i)),  f(x) = w.phi(x) + intercept
+        min 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i)),    f(x) = w.phi(x) + intercept
 
     in the feature space of the kernel, with C_i = C times the weights of sample and class.
 
     Parameters
     ----------
-    C : float, default 1.0
+    C : float, default=1.0
         Weight of the errors, positive. ``inf`` asks for a hard margin: `NotSeparableError` is
         raised where no boundary separates the classes.
     <kernel>
@@ -135,7 +135,7 @@ class NuSVC(SVMClassifier):
 
     Parameters
     ----------
-    nu : float, default 0.5
+    nu : float, default=0.5
         In (0, 1]: at most this part of the samples are errors of the margin, at least this part
         are support vectors. Not every nu is feasible: the error says which are.
     <kernel>
@@ -211,18 +211,18 @@ class NuSVC(SVMClassifier):
 class SVR(SVMRegressor):
     """Support vector regression: errors below epsilon are free.
 
-    Solves, to the tolerance of the optimality conditions,
+    Solves, to the tolerance of the optimality conditions::
 
-    min 1/2 |w|^2 + sum_i C_i max(0, |f(x_i) - y_i| - epsilon),  f(x) = w.phi(x) + intercept
+        min 1/2 |w|^2 + sum_i C_i max(0, |f(x_i) - y_i| - epsilon),    f(x) = w.phi(x) + intercept
 
     in the feature space of the kernel, with C_i = C times the weight of the sample.
 
     Parameters
     ----------
-    C : float, default 1.0
+    C : float, default=1.0
         Weight of the errors, positive. ``inf`` asks for a hard tube: all targets within `epsilon`,
         to `tol`; a ValueError says where no function has them there.
-    epsilon : float, default 0.1
+    epsilon : float, default=0.1
         Errors up to this are free.
     <kernel>
     <solver>
@@ -289,10 +289,10 @@ class NuSVR(SVMRegressor):
 
     Parameters
     ----------
-    nu : float, default 0.5
+    nu : float, default=0.5
         In (0, 1]: at most this part of the samples lie outside the tube, at least this part are
         support vectors; epsilon is found accordingly.
-    C : float, default 1.0
+    C : float, default=1.0
         Weight of the errors, positive.
     <kernel>
     <solver>
@@ -367,7 +367,7 @@ class OneClassSVM(SVMDetector):
 
     Parameters
     ----------
-    nu : float, default 0.5
+    nu : float, default=0.5
         In (0, 1]: at most this part of the samples lie outside, at least this part are support
         vectors. Samples on the boundary count as inside.
     <kernel>
@@ -435,9 +435,9 @@ class OneClassSVM(SVMDetector):
         ----------
         X : array_like or sparse matrix of shape (n_samples, n_features)
             Samples, as for `fit`.
-        y : ignored
-            There for scikit-learn's conventions.
-        sample_weight : array_like of shape (n_samples,), optional
+        y : object, default=None
+            Ignored; there for scikit-learn's conventions.
+        sample_weight : array_like of shape (n_samples,), default=None
             As for `fit`.
 
         Returns

@@ -293,6 +293,38 @@ def test_sample_weights_are_routed(data):
     assert_same_bits(search.best_estimator_.dual_coef_, direct.dual_coef_)
 
 
+@pytest.mark.parametrize("learner", [*MACHINES, Perceptron, KernelPerceptron])
+def test_parameters_of_learners_are_given_by_name(learner):
+    name = next(iter(learner().get_params()))
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        learner(learner().get_params()[name])
+
+
+@pytest.mark.parametrize("learner", [SVC, SVR, Perceptron, KernelPerceptron])
+def test_score_refuses_labels_of_another_length(learner, data):
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = learner().fit(X, y)
+    with pytest.raises(ValueError, match=f"X has {len(X)} rows, y has"):
+        model.score(X, y[1:])
+
+
+def test_warnings_name_the_line_that_called_kcore(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model, named = SVC().fit(X, y), SVC().fit(frame, y)
+    for use in (
+        lambda: model.predict(frame),
+        lambda: model.score(frame, y),
+        lambda: named.decision_function(X),
+        lambda: model.fit(X, y[:, None]),
+    ):
+        with pytest.warns(UserWarning, match="feature names|column-vector") as caught:
+            use()
+        assert [one.filename for one in caught] == [__file__]
+
+
 # ---- Frames
 
 
@@ -356,7 +388,7 @@ def test_all_works_without_scikit_learn():
         + """
 import pickle, warnings
 import numpy as np
-from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM, Perceptron
 from kcore.exceptions import ConvergenceWarning, NotFittedError
 rng = np.random.default_rng(0)
 X = rng.standard_normal((50, 3)); y = (X[:, 0] > 0).astype(int)
@@ -375,7 +407,11 @@ for machine in (SVC, NuSVC, SVR, NuSVR, OneClassSVM):
     except ValueError as error:
         assert "no_such" in str(error)
     pickle.loads(pickle.dumps(model)).predict(X)
-assert SVC().fit(X, y).score(X, y) > 0.9 and SVR().fit(X, X[:, 1]).score(X, X[:, 1]) > 0.9
+for learner in (SVC, Perceptron, KernelPerceptron):
+    model = learner(max_iter=100).fit(X, y)
+    assert model.score(X, y) == (model.predict(X) == y).mean() > 0.9, learner
+    assert model.score(X, y, sample_weight=(model.predict(X) == y)) == 1.0
+assert SVR().fit(X, X[:, 1]).score(X, X[:, 1]) > 0.9
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     SVC(max_iter=1).fit(X, y)

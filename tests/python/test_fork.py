@@ -100,7 +100,7 @@ def test_a_child_of_a_process_in_the_middle_of_a_call_computes(expected):
 def learner(n=400):
     X = samples(n)
     y = (X[:, 0] > 0).astype(int)
-    return KernelPerceptron(KERNEL).partial_fit(X, y, classes=[0, 1]), X, y
+    return KernelPerceptron(kernel=KERNEL).partial_fit(X, y, classes=[0, 1]), X, y
 
 
 def test_a_child_uses_a_learner_that_another_thread_was_reading():
@@ -125,7 +125,7 @@ def test_a_child_uses_a_learner_that_another_thread_was_reading():
 
 def test_a_child_refuses_a_learner_that_another_thread_was_changing():
     model, X, y = learner()
-    expected = KernelPerceptron(KERNEL).fit(X, y).decision_function(X)
+    expected = KernelPerceptron(kernel=KERNEL).fit(X, y).decision_function(X)
     many, codes = np.tile(X, (500, 1)), np.tile(1 - y, 500).astype(np.int32)
     is_learning, may_go_on = threading.Event(), threading.Event()
 

@@ -190,7 +190,7 @@ def test_every_rule_makes_the_mistakes_of_its_definition(
     found = define(K, y, multi_class, 6, rule, **more)
     kernel = Polynomial(degree=degree, gamma=1.0, coef0=1.0)
     model = KernelPerceptron(
-        kernel, rule=rule, margin=margin, eta=eta, multi_class=multi_class, max_iter=6
+        kernel=kernel, rule=rule, margin=margin, eta=eta, multi_class=multi_class, max_iter=6
     )
     quietly(model, X, y, sample_weight=weights)
     check_against_definition(model, *found, exact=True)
@@ -204,7 +204,12 @@ def test_every_kernel_makes_the_mistakes_of_the_definition(kernel, multi_class, 
     kernel = KERNELS[kernel]
     found = define(kernel(X), y, multi_class, 4, rule, eta=lambda k: 1 / (k + 1))
     model = KernelPerceptron(
-        kernel, rule=rule, multi_class=multi_class, max_iter=4, eta="inverse", precision="float64"
+        kernel=kernel,
+        rule=rule,
+        multi_class=multi_class,
+        max_iter=4,
+        eta="inverse",
+        precision="float64",
     )
     check_against_definition(quietly(model, X, y), *found, exact=False)
     Z = rng.standard_normal((30, 4))
@@ -218,7 +223,7 @@ def test_without_an_intercept_the_kernel_is_not_raised(rng):
     X, y = blobs(rng, 80)
     K = RBF(0.5)(X)
     parts, mistakes, _ = define(K - 1, y, max_iter=3)  # the definition adds the one
-    model = quietly(KernelPerceptron(RBF(0.5), fit_intercept=False, max_iter=3), X, y)
+    model = quietly(KernelPerceptron(kernel=RBF(0.5), fit_intercept=False, max_iter=3), X, y)
     assert model.mistakes_.tolist() == mistakes.tolist()
     assert (model.intercept_ == 0).all()
     np.testing.assert_allclose(model.decision_function(X), K @ parts[0].a[0], atol=1e-10)
@@ -237,7 +242,9 @@ def test_averaged_and_voted_predictions_are_those_of_all_functions(
     mean = (kernel(Z, X) + 1) @ np.concatenate([part.mean() for part in parts]).T
     votes = np.concatenate([part.votes(kernel(Z, X)) for part in parts], axis=1)
     for average, expected in ((True, mean), ("voted", votes)):
-        model = KernelPerceptron(kernel, average=average, multi_class=multi_class, max_iter=3)
+        model = KernelPerceptron(
+            kernel=kernel, average=average, multi_class=multi_class, max_iter=3
+        )
         if is_online:
             for rows in np.split(np.arange(150), [1, 2, 40, 41]):
                 model.partial_fit(X[rows], y[rows], classes=np.arange(n_classes))
@@ -259,11 +266,11 @@ def test_a_function_and_a_matrix_are_kernels_too(rng):
     Z = rng.standard_normal((20, 4))
     kernel = RBF(0.4)
     for average in (False, True, "voted"):
-        plain = quietly(KernelPerceptron(kernel, average=average, max_iter=4), X, y)
+        plain = quietly(KernelPerceptron(kernel=kernel, average=average, max_iter=4), X, y)
         called = quietly(
-            KernelPerceptron(lambda A, B: kernel(A, B), average=average, max_iter=4), X, y
+            KernelPerceptron(kernel=lambda A, B: kernel(A, B), average=average, max_iter=4), X, y
         )
-        given = KernelPerceptron("precomputed", average=average, max_iter=4)
+        given = KernelPerceptron(kernel="precomputed", average=average, max_iter=4)
         quietly(given, kernel(X), y)
         for model in (called, given):
             assert model.mistakes_.tolist() == plain.mistakes_.tolist()
@@ -302,7 +309,7 @@ def test_with_the_linear_kernel_it_is_the_linear_perceptron(
         "average": average and rule == "single",
     }  # fmt: skip
     primal = quietly(Perceptron(**common), X, y)
-    dual = quietly(KernelPerceptron("linear", **common), X, y)
+    dual = quietly(KernelPerceptron(kernel="linear", **common), X, y)
     assert dual.mistakes_.tolist() == primal.mistakes_.tolist()
     np.testing.assert_array_equal(dual.criterion_, primal.criterion_)
     assert dual.n_updates_ == primal.n_updates_
@@ -322,7 +329,7 @@ def test_with_the_linear_kernel_it_is_the_linear_perceptron(
 def test_there_are_no_more_updates_than_the_bound(data, rule, degree):
     X, y = data
     model = KernelPerceptron(
-        "poly", degree=degree, gamma=1.0, coef0=1.0, rule=rule, max_iter=3000, theta=0.0
+        kernel="poly", degree=degree, gamma=1.0, coef0=1.0, rule=rule, max_iter=3000, theta=0.0
     )
     quietly(model, X, y)
     if model.converged_:
@@ -356,8 +363,8 @@ def test_rounding_does_not_make_more_updates_than_the_bound(
 ):
     X, y = data
     model = KernelPerceptron(
-        kernel, rule=rule, eta=eta, margin=margin, fit_intercept=fit_intercept, max_iter=1000,
-        theta=0.0,
+        kernel=kernel, rule=rule, eta=eta, margin=margin, fit_intercept=fit_intercept,
+        max_iter=1000, theta=0.0,
     )  # fmt: skip
     quietly(model, X.astype(dtype), y)
     assert (model.bound_ is not None) == (model.converged_ and len(set(y)) == 2)
@@ -365,7 +372,7 @@ def test_rounding_does_not_make_more_updates_than_the_bound(
         assert 1 <= model.n_updates_ <= model.bound_
 
 
-@pytest.mark.parametrize("estimator", [Perceptron(), KernelPerceptron("linear")])
+@pytest.mark.parametrize("estimator", [Perceptron(), KernelPerceptron(kernel="linear")])
 def test_one_update_is_within_a_bound_of_one(estimator):
     x = [-0.1321048632913019, 0.6404226504432821, 0.10490011715303971, -0.535669373161111]
     model = estimator.set_params(fit_intercept=False, eta=0.3)
@@ -390,8 +397,8 @@ def test_one_pass_of_fit_is_partial_fit_of_the_samples_in_any_parts(
     X, y = data
     common = {"multi_class": multi_class, "average": average, "margin": margin}
     kernel = Polynomial(degree=2, gamma=1.0, coef0=1.0)
-    whole = quietly(KernelPerceptron(kernel, max_iter=1, **common), X, y)
-    online = KernelPerceptron(kernel, **common)
+    whole = quietly(KernelPerceptron(kernel=kernel, max_iter=1, **common), X, y)
+    online = KernelPerceptron(kernel=kernel, **common)
     mistakes, criterion = 0, 0.0
     for rows in np.split(np.arange(len(y)), sorted({c for c in cuts if c < len(y)})):
         online.partial_fit(X[rows], y[rows], classes=whole.classes_)
@@ -411,7 +418,7 @@ def test_partial_fit_by_the_batch_rule_is_a_step_for_the_samples_of_a_call(data,
     parts = [
         Definition((X @ X.T + 1.0) ** 2, signs) for signs in signs_of(y, y.max() + 1, multi_class)
     ]
-    model = KernelPerceptron("poly", degree=2, gamma=1.0, coef0=1.0, rule="batch")
+    model = KernelPerceptron(kernel="poly", degree=2, gamma=1.0, coef0=1.0, rule="batch")
     model.set_params(multi_class=multi_class)
     for rows in (slice(0, cut), slice(cut, None)):
         if len(X[rows]) == 0:
@@ -432,7 +439,9 @@ def test_parts_forms_and_threads_give_the_same_bits(kernel, limits, rng):
     Z = rng.standard_normal((40, 4)).astype(np.float32)
 
     def learn(parts, form=lambda X: X, n_jobs=None):
-        model = KernelPerceptron(KERNELS[kernel], n_jobs=n_jobs, precision="float32", **limits)
+        model = KernelPerceptron(
+            kernel=KERNELS[kernel], n_jobs=n_jobs, precision="float32", **limits
+        )
         for rows in parts:
             model.partial_fit(form(X[rows]), y[rows], classes=[0, 1, 2])
         return model
@@ -463,7 +472,7 @@ def test_caches_and_threads_of_any_size_give_the_same_bits(dtype, rule, average,
     X = form((X * (abs(X) > 0.3)).astype(dtype))
 
     def fitted(**more):
-        model = KernelPerceptron(RBF(0.5), rule=rule, average=average, max_iter=4, **more)
+        model = KernelPerceptron(kernel=RBF(0.5), rule=rule, average=average, max_iter=4, **more)
         return quietly(model, X, y)
 
     expected = fitted(n_jobs=1)

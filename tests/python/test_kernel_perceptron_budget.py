@@ -154,7 +154,7 @@ def test_strategies_do_what_they_are_defined_to(
     kernel = RBF(0.05) if kernel == "rbf" else KERNELS[kernel]
     X, y = blobs(rng, n_samples, n_classes, noise=1.2 if budget < 20 else 2.5)
     reference = Budgeted(kernel, 1 if n_classes == 2 else n_classes, budget, strategy)
-    model = KernelPerceptron(kernel, budget=budget, strategy=strategy)
+    model = KernelPerceptron(kernel=kernel, budget=budget, strategy=strategy)
     n_full = 0
     for x, label in zip(X, y, strict=True):
         reference.learn(x, label)
@@ -173,10 +173,10 @@ def test_strategies_do_what_they_are_defined_to(
 
 def test_projection_keeps_no_point_in_the_span_of_the_others(rng):
     X, y = blobs(rng, 500, d=3)
-    online = KernelPerceptron("linear", budget=100, strategy="projection")
+    online = KernelPerceptron(kernel="linear", budget=100, strategy="projection")
     online.partial_fit(X, y, classes=[0, 1])
     assert len(online.support_) == 4  # three features, and the intercept
-    free = KernelPerceptron("linear").partial_fit(X, y, classes=[0, 1])
+    free = KernelPerceptron(kernel="linear").partial_fit(X, y, classes=[0, 1])
     np.testing.assert_allclose(online.coef_, free.coef_, rtol=1e-9)
     np.testing.assert_allclose(online.intercept_, free.intercept_, rtol=1e-9, atol=1e-9)
     assert online.n_updates_ == free.n_updates_
@@ -196,7 +196,7 @@ def test_the_budget_is_held_after_every_sample(
     rng = np.random.default_rng(seed)
     X, y = blobs(rng, 40, 3)
     model = KernelPerceptron(
-        KERNELS[kernel], budget=budget, strategy=strategy, multi_class=multi_class
+        kernel=KERNELS[kernel], budget=budget, strategy=strategy, multi_class=multi_class
     )
     for i in range(40):
         x = sp.csr_array(X[i : i + 1]) if is_sparse else X[i : i + 1]
@@ -214,8 +214,8 @@ def test_the_budget_is_held_after_every_sample(
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_budget_that_is_never_reached_changes_nothing(strategy, rng):
     X, y = blobs(rng, 100)
-    free = KernelPerceptron("rbf", gamma=0.5).partial_fit(X, y, classes=[0, 1])
-    bound = KernelPerceptron("rbf", gamma=0.5, budget=100, strategy=strategy)
+    free = KernelPerceptron(kernel="rbf", gamma=0.5).partial_fit(X, y, classes=[0, 1])
+    bound = KernelPerceptron(kernel="rbf", gamma=0.5, budget=100, strategy=strategy)
     bound.partial_fit(X, y, classes=[0, 1])
     assert_same_bits(bound.dual_coef_, free.dual_coef_)
     assert_same_bits(bound.decision_function(X), free.decision_function(X))
@@ -235,7 +235,7 @@ INDEFINITE = {
 @pytest.mark.parametrize("strategy", ["projection", "merge"])
 def test_one_point_of_length_zero_is_kept_as_it_is(strategy):
     kernel = Polynomial(degree=3, gamma=1.0, coef0=-1.0)  # K(x, x) = 0 at 1 and -1
-    model = KernelPerceptron(kernel, budget=1, strategy=strategy, fit_intercept=False)
+    model = KernelPerceptron(kernel=kernel, budget=1, strategy=strategy, fit_intercept=False)
     for value, label in ((-1.0, 0), (-1.0, 1), (1.0, 1)):
         model.partial_fit([[value]], [label], classes=[0, 1])
         assert len(model.support_) == 1
@@ -257,7 +257,7 @@ def test_steps_stay_as_large_as_they_are_where_a_kernel_is_not_positive(
     X, y = rng.standard_normal((80, 1 + seed % 3)).astype(dtype), rng.integers(0, 2, 80)
     X[::7] = np.round(X[::7])
     model = KernelPerceptron(
-        INDEFINITE[kernel], budget=budget, strategy=strategy, fit_intercept=fit_intercept
+        kernel=INDEFINITE[kernel], budget=budget, strategy=strategy, fit_intercept=fit_intercept
     )
     diag = np.diag(INDEFINITE[kernel](X)) + fit_intercept
     for i in range(80):
@@ -275,7 +275,7 @@ def test_steps_stay_as_large_as_they_are_where_a_kernel_is_not_positive(
 def test_a_kernel_that_is_negative_keeps_as_many_points_as_it_may(strategy, rng):
     X, y = blobs(rng, 600)
     model = KernelPerceptron(
-        "sigmoid", gamma=0.1, coef0=-2.0, budget=20, strategy=strategy, fit_intercept=False
+        kernel="sigmoid", gamma=0.1, coef0=-2.0, budget=20, strategy=strategy, fit_intercept=False
     )
     model.partial_fit(X, y, classes=[0, 1])
     assert len(model.support_) == 20
@@ -284,7 +284,7 @@ def test_a_kernel_that_is_negative_keeps_as_many_points_as_it_may(strategy, rng)
 
 @pytest.mark.parametrize("strategy", ["projection", "merge"])
 def test_a_sample_of_zeros_takes_no_place_where_nothing_depends_on_it(strategy):
-    model = KernelPerceptron("linear", budget=2, strategy=strategy, fit_intercept=False)
+    model = KernelPerceptron(kernel="linear", budget=2, strategy=strategy, fit_intercept=False)
     X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     model.partial_fit(X, [0, 1, 0, 1], classes=[0, 1])
     assert model.n_updates_ == 4

@@ -40,7 +40,7 @@ def resident_bytes():
 
 def check_stream(n_blocks, strategy, budget):
     """Learn block by block and sample by sample; see that what is held does not grow."""
-    model = KernelPerceptron(RBF(0.2), budget=budget, strategy=strategy)
+    model = KernelPerceptron(kernel=RBF(0.2), budget=budget, strategy=strategy)
     held = {}
     n_updates = 0
     for k, (X, y) in enumerate(stream(n_blocks)):
@@ -87,7 +87,7 @@ def test_a_stream_of_a_million_samples_holds_constant_memory(strategy):
 def test_a_pickle_in_mid_stream_goes_on_to_the_bit(more, form, rng):
     X, y = blobs(rng, 240, 3)
     X = form(X)
-    model = KernelPerceptron(RBF(0.3), shuffle=True, random_state=5, eta="sqrt", **more)
+    model = KernelPerceptron(kernel=RBF(0.3), shuffle=True, random_state=5, eta="sqrt", **more)
     for k in range(4):
         rows = slice(60 * k, 60 * k + 60)
         others = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
@@ -117,8 +117,8 @@ def test_schedules_count_calls_of_partial_fit(rng):
         seen.append(k)
         return 1.0 / (k + 1)
 
-    online = KernelPerceptron("linear", eta=eta)
-    named = KernelPerceptron("linear", eta="inverse")
+    online = KernelPerceptron(kernel="linear", eta=eta)
+    named = KernelPerceptron(kernel="linear", eta="inverse")
     for rows in np.split(np.arange(60), 4):
         online.partial_fit(X[rows], y[rows], classes=[0, 1])
         named.partial_fit(X[rows], y[rows], classes=[0, 1])
@@ -133,18 +133,18 @@ def test_weights_are_factors_of_the_step_and_zero_leaves_a_sample_out(rng):
     weights = rng.integers(0, 3, 120).astype(float)
     keep = weights > 0
     for budget in (None, 10):
-        model = KernelPerceptron(RBF(0.3), budget=budget)
+        model = KernelPerceptron(kernel=RBF(0.3), budget=budget)
         model.partial_fit(X, y, classes=[0, 1], sample_weight=weights)
-        rest = KernelPerceptron(RBF(0.3), budget=budget)
+        rest = KernelPerceptron(kernel=RBF(0.3), budget=budget)
         rest.partial_fit(X[keep], y[keep], classes=[0, 1], sample_weight=weights[keep])
         assert_same_bits(model.dual_coef_, rest.dual_coef_)
-        one_by_one = KernelPerceptron(RBF(0.3), budget=budget)
+        one_by_one = KernelPerceptron(kernel=RBF(0.3), budget=budget)
         for i in np.flatnonzero(keep):
             one_by_one.partial_fit(X[[i]], y[[i]], classes=[0, 1], sample_weight=weights[[i]])
         assert_same_bits(one_by_one.dual_coef_, model.dual_coef_)
-    by_class = KernelPerceptron(RBF(0.3), class_weight={0: 1.0, 1: 3.0})
+    by_class = KernelPerceptron(kernel=RBF(0.3), class_weight={0: 1.0, 1: 3.0})
     by_class.partial_fit(X, y, classes=[0, 1])
-    by_sample = KernelPerceptron(RBF(0.3))
+    by_sample = KernelPerceptron(kernel=RBF(0.3))
     by_sample.partial_fit(X, y, classes=[0, 1], sample_weight=np.where(y == 1, 3.0, 1.0))
     assert_same_bits(by_class.dual_coef_, by_sample.dual_coef_)
 
@@ -156,8 +156,8 @@ def test_weights_are_factors_of_the_step_and_zero_leaves_a_sample_out(rng):
 def test_a_warm_start_goes_on_with_the_passes(rule, average, rng):
     X, y = blobs(rng, 150, 3)
     common = {"rule": rule, "average": average, "shuffle": True, "random_state": 1}
-    whole = quietly(KernelPerceptron(RBF(0.3), max_iter=6, **common), X, y)
-    parts = KernelPerceptron(RBF(0.3), max_iter=2, warm_start=True, **common)
+    whole = quietly(KernelPerceptron(kernel=RBF(0.3), max_iter=6, **common), X, y)
+    parts = KernelPerceptron(kernel=RBF(0.3), max_iter=2, warm_start=True, **common)
     mistakes = []
     for _ in range(3):
         quietly(parts, X, y)
@@ -182,9 +182,9 @@ def test_passes_in_several_calls_of_the_core_are_those_of_one(params, rng, monke
     X = rng.integers(-3, 4, (60, 3)).astype(float)  # so that every sum is exact
     y = rng.integers(0, 3, 60)
     params = {"max_iter": 8, **params}
-    whole = quietly(KernelPerceptron(Polynomial(2, 1.0, 1.0), **params), X, y)
+    whole = quietly(KernelPerceptron(kernel=Polynomial(2, 1.0, 1.0), **params), X, y)
     monkeypatch.setattr("kcore._online._MOST_PASSES", 3)
-    parts = quietly(KernelPerceptron(Polynomial(2, 1.0, 1.0), **params), X, y)
+    parts = quietly(KernelPerceptron(kernel=Polynomial(2, 1.0, 1.0), **params), X, y)
     assert parts.n_iter_ == whole.n_iter_ == 8
     assert_same_bits(spread(parts, 60), spread(whole, 60))
     for name in ("intercept_", "mistakes_", "criterion_"):
@@ -195,19 +195,19 @@ def test_passes_in_several_calls_of_the_core_are_those_of_one(params, rng, monke
 
 def test_any_number_of_passes_may_be_allowed():
     X, y = np.array([[1.0], [-1.0]]), [1, 0]
-    model = KernelPerceptron("linear", max_iter=10**12).fit(X, y)
+    model = KernelPerceptron(kernel="linear", max_iter=10**12).fit(X, y)
     assert model.converged_
     assert model.n_updates_ <= model.bound_
 
 
 def test_a_warm_start_from_other_samples_keeps_what_was_learnt(rng):
     X, y = blobs(rng, 200)
-    model = KernelPerceptron(RBF(0.3), warm_start=True, max_iter=1)
+    model = KernelPerceptron(kernel=RBF(0.3), warm_start=True, max_iter=1)
     quietly(model, X[:100], y[:100])
     first = model.support_vectors_
     quietly(model, X[100:], y[100:])
     np.testing.assert_array_equal(model.support_vectors_[: len(first)], first)
-    online = KernelPerceptron(RBF(0.3)).partial_fit(X, y, classes=[0, 1])
+    online = KernelPerceptron(kernel=RBF(0.3)).partial_fit(X, y, classes=[0, 1])
     np.testing.assert_array_equal(model.support_vectors_, online.support_vectors_)
     assert_same_bits(model.dual_coef_, online.dual_coef_)
     with pytest.raises(ValueError, match="warm_start: the features or labels"):
@@ -218,7 +218,7 @@ def test_a_warm_start_from_other_samples_keeps_what_was_learnt(rng):
 
 def test_partial_fit_goes_on_from_fit(rng):
     X, y = blobs(rng, 200)
-    model = quietly(KernelPerceptron(RBF(0.3), max_iter=2), X[:100], y[:100])
+    model = quietly(KernelPerceptron(kernel=RBF(0.3), max_iter=2), X[:100], y[:100])
     n_updates, support = model.n_updates_, model.support_.tolist()
     model.partial_fit(X[100:], y[100:])
     assert model.n_iter_ == 3
@@ -397,7 +397,7 @@ def test_a_callback_may_predict_but_not_learn(hard):
 
 def test_threads_that_predict_see_a_learner_between_two_samples(rng):
     X, y = blobs(rng, 400)
-    model = KernelPerceptron(RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
+    model = KernelPerceptron(kernel=RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
     ready = threading.Event()
 
     def read():
@@ -414,13 +414,15 @@ def test_threads_that_predict_see_a_learner_between_two_samples(rng):
             model.partial_fit(X[i : i + 1], y[i : i + 1])
         for reader in readers:
             reader.result()
-    alone = KernelPerceptron(RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
+    alone = KernelPerceptron(kernel=RBF(0.3), budget=20).partial_fit(X[:50], y[:50], classes=[0, 1])
     assert_same_bits(alone.partial_fit(X, y).dual_coef_, model.dual_coef_)
 
 
 def test_a_forked_child_learns_on_its_own(rng):
     X, y = blobs(rng, 4000, d=30)
-    model = KernelPerceptron(RBF(0.05), n_jobs=2).partial_fit(X[:2000], y[:2000], classes=[0, 1])
+    model = KernelPerceptron(kernel=RBF(0.05), n_jobs=2).partial_fit(
+        X[:2000], y[:2000], classes=[0, 1]
+    )
     before = model.decision_function(X[:50])
     expected = copy.deepcopy(model).partial_fit(X[2000:], y[2000:]).decision_function(X[:50])
 
@@ -438,9 +440,9 @@ def test_a_forked_child_learns_on_its_own(rng):
 def test_labels_may_be_words(rng):
     X, y = blobs(rng, 100, 3)
     words = np.array(["ant", "bee", "cow"])
-    model = KernelPerceptron(RBF(0.3)).partial_fit(X, words[y], classes=words[::-1])
+    model = KernelPerceptron(kernel=RBF(0.3)).partial_fit(X, words[y], classes=words[::-1])
     assert model.classes_.tolist() == words.tolist()
-    plain = KernelPerceptron(RBF(0.3)).partial_fit(X, y, classes=[0, 1, 2])
+    plain = KernelPerceptron(kernel=RBF(0.3)).partial_fit(X, y, classes=[0, 1, 2])
     assert (model.predict(X) == words[plain.predict(X)]).all()
     for label in (["bee"], np.array(["bee"]), ("bee",)):
         model.partial_fit(X[:1], label)
@@ -451,8 +453,8 @@ def test_labels_may_be_words(rng):
 @pytest.mark.parametrize("form", [list, tuple, np.array, pd.Index, lambda c: c[::-1]])
 def test_classes_may_be_passed_with_every_sample(form, rng):
     X, y = blobs(rng, 60, 3)
-    expected = KernelPerceptron(RBF(0.3), budget=9).partial_fit(X, y, classes=[0, 1, 2])
-    model = KernelPerceptron(RBF(0.3), budget=9, eta=1, margin=0)
+    expected = KernelPerceptron(kernel=RBF(0.3), budget=9).partial_fit(X, y, classes=[0, 1, 2])
+    model = KernelPerceptron(kernel=RBF(0.3), budget=9, eta=1, margin=0)
     same = form([0, 1, 2])
     for i in range(60):
         model.partial_fit(X[[i]], y[[i]], classes=same if i % 2 else form([0, 1, 2]))
@@ -466,7 +468,7 @@ def test_classes_may_be_passed_with_every_sample(form, rng):
 def test_names_of_features_are_kept_and_checked(rng):
     X, y = blobs(rng, 60)
     frame = pd.DataFrame(X, columns=list("abcd"))
-    model = KernelPerceptron(RBF(0.3)).partial_fit(frame, y, classes=[0, 1])
+    model = KernelPerceptron(kernel=RBF(0.3)).partial_fit(frame, y, classes=[0, 1])
     assert model.feature_names_in_.tolist() == list("abcd")
     model.partial_fit(frame[:1], y[:1])
     with pytest.raises(ValueError, match="same order"):
@@ -517,7 +519,7 @@ def test_parameters_that_make_no_sense_are_named(params, words):
 
 def test_samples_that_make_no_sense_are_named_and_nothing_is_learnt(rng):
     X, y = blobs(rng, 50)
-    model = KernelPerceptron(RBF(0.3), budget=10)
+    model = KernelPerceptron(kernel=RBF(0.3), budget=10)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         model.partial_fit(X, y)
     with pytest.raises(ValueError, match="there must be at least 2"):
@@ -553,12 +555,12 @@ def test_samples_that_make_no_sense_are_named_and_nothing_is_learnt(rng):
 @pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
 def test_kernels_that_python_computes_are_for_fit_only(kernel):
     with pytest.raises(ValueError, match="partial_fit needs a kernel that the core computes"):
-        KernelPerceptron(kernel).partial_fit(np.eye(2), [0, 1], classes=[0, 1])
+        KernelPerceptron(kernel=kernel).partial_fit(np.eye(2), [0, 1], classes=[0, 1])
 
 
 def test_values_that_overflow_are_told(rng):
     X = 1e30 * rng.standard_normal((20, 3))
-    model = KernelPerceptron("poly", degree=9, gamma=1e10)
+    model = KernelPerceptron(kernel="poly", degree=9, gamma=1e10)
     with pytest.raises(ValueError, match=r"overflow|finite"):
         model.partial_fit(X, np.arange(20) % 2, classes=[0, 1])
     with pytest.raises(ValueError, match=r"overflow|finite"):
@@ -569,7 +571,7 @@ def test_values_that_overflow_are_told(rng):
 def test_what_was_learnt_is_told_in_words_when_classes_are_not_separated(rng):
     X, y = blobs(rng, 100)
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes.* \d+ mist.*average=True"):
-        KernelPerceptron("linear", max_iter=2).fit(X, y)
+        KernelPerceptron(kernel="linear", max_iter=2).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"after \d+ passes with \d+ mistakes left.*theta"):
         KernelPerceptron(rule="batch", eta="inverse", theta=10.0).fit(X, y)
 
@@ -588,5 +590,5 @@ def test_before_learning_there_are_no_fitted_attributes():
         assert not hasattr(model, name)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         model.decision_function(ONE)
-    fitted = KernelPerceptron(RBF()).partial_fit(ONE, [0], classes=[0, 1])
+    fitted = KernelPerceptron(kernel=RBF()).partial_fit(ONE, [0], classes=[0, 1])
     assert not hasattr(fitted, "coef_")  # for the linear kernel

@@ -24,7 +24,7 @@ SIDES = np.array([1, 1, 0, 0])
 
 def both(**params):
     """Return a perceptron of each kind, with the same decision functions."""
-    return [Perceptron(**params), KernelPerceptron("linear", **params)]
+    return [Perceptron(**params), KernelPerceptron(kernel="linear", **params)]
 
 
 # ---- Averages
@@ -199,7 +199,7 @@ ONE_BY_ONE = {
 def test_ctrl_c_at_any_line_leaves_counts_and_coefficients_that_agree(way, rng):
     params, form, more = ONE_BY_ONE[way]
     X, y = blobs(rng, 400)
-    model = KernelPerceptron("linear", **params)
+    model = KernelPerceptron(kernel="linear", **params)
     model.partial_fit(form(X[:1]), y[:1], classes=[0, 1])
     n_interrupted = 0
     for i in range(1, 400):
@@ -222,7 +222,7 @@ def test_ctrl_c_at_any_line_leaves_counts_and_coefficients_that_agree(way, rng):
 @pytest.mark.parametrize("n_bad", [1, 2])
 def test_samples_that_fail_are_not_counted(form, budget, n_bad, rng):
     X, y = blobs(rng, 40)
-    model = KernelPerceptron("poly", degree=9, gamma=1.0, budget=budget)
+    model = KernelPerceptron(kernel="poly", degree=9, gamma=1.0, budget=budget)
     other = copy.deepcopy(model)
     for one in (model, other):
         one.partial_fit(form(X[:20]), y[:20], classes=[0, 1])
@@ -255,8 +255,8 @@ def test_turns_change_nothing_but_when_classes_are_learnt(rule, average, rng):
     X, y = blobs(rng, 120, 4)
     for common in ({}, {"shuffle": True, "random_state": 3, "eta": "sqrt"}):
         params = {"rule": rule, "average": average, "max_iter": 13, **common}
-        plain = quietly(KernelPerceptron(RBF(0.5), **params), X, y)
-        model = quietly(KernelPerceptron(RBF(0.5), time_limit=1000.0, **params), X, y)
+        plain = quietly(KernelPerceptron(kernel=RBF(0.5), **params), X, y)
+        model = quietly(KernelPerceptron(kernel=RBF(0.5), time_limit=1000.0, **params), X, y)
         assert_same_bits(model.dual_coef_, plain.dual_coef_)
         assert_same_bits(model.decision_function(X), plain.decision_function(X))
         assert_same_bits(model.criterion_, plain.criterion_)
@@ -317,7 +317,7 @@ def test_samples_that_all_weigh_nothing_change_nothing(n, rng):
 )
 def test_one_sample_refuses_the_parameters_that_many_refuse(params, words, rng):
     X, y = blobs(rng, 40)
-    model = KernelPerceptron(RBF(0.5)).partial_fit(X, y, classes=[0, 1])
+    model = KernelPerceptron(kernel=RBF(0.5)).partial_fit(X, y, classes=[0, 1])
     model.partial_fit(X[:1], y[:1])
     good = {name: getattr(model, name) for name in params}
     for n in (1, 2):

@@ -436,7 +436,7 @@ def test_partial_fit_wants_to_know_all_classes_first(data):
 @pytest.mark.parametrize("rule", ["single", "batch"])
 def test_overflow_is_an_error_that_says_where(rule):
     X = np.array([[1e150, 0.0], [-1e150, 1.0], [1e150, -1.0], [1e150, 2.0]])
-    model = Perceptron(rule, eta=1e200, max_iter=5)
+    model = Perceptron(rule=rule, eta=1e200, max_iter=5)
     with pytest.raises(ValueError, match=r"pass \d overflows float64; scale the data or lower eta"):
         model.fit(X, [1, 0, 1, 0])
     assert not hasattr(model, "coef_")
@@ -481,7 +481,7 @@ def test_the_pocket_is_read_only_where_there_is_one(data):
 def test_the_warning_says_what_was_left(rule, data):
     X, y = data
     with pytest.warns(ConvergenceWarning) as caught:
-        model = Perceptron(rule, max_iter=20).fit(X, y == 1)
+        model = Perceptron(rule=rule, max_iter=20).fit(X, y == 1)
     assert str(caught[0].message) == (
         "Perceptron ended after max_iter=20 passes without separating the classes: the last pass "
         f"made {model.mistakes_[-1]} mistakes. They may not be linearly separable; pocket=True "
@@ -515,7 +515,7 @@ def test_clones_have_the_parameters_alone(data):
     other = clone(model)
     assert other.get_params() == model.get_params()
     assert not hasattr(other, "coef_")
-    assert repr(Perceptron("batch", margin=2.0)) == "Perceptron(margin=2.0, rule='batch')"
+    assert repr(Perceptron(rule="batch", margin=2.0)) == "Perceptron(margin=2.0, rule='batch')"
 
 
 def test_names_of_features_are_kept_and_checked(data):

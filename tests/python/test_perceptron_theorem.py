@@ -42,7 +42,7 @@ def separable(draw):
 def test_corrections_are_within_the_bound_of_any_separating_vector(data, rule, margin, eta, mixed):
     X, y = data
     model = Perceptron(
-        rule, margin=margin, eta=eta, shuffle=mixed, random_state=0, max_iter=10**7
+        rule=rule, margin=margin, eta=eta, shuffle=mixed, random_state=0, max_iter=10**7
     ).fit(X, y)
     assert model.converged_
     assert model.mistakes_[-1] == 0
@@ -59,7 +59,7 @@ def test_corrections_are_within_the_bound_of_any_separating_vector(data, rule, m
 @given(separable(), st.sampled_from(["single", "batch"]), st.sampled_from([0.0, 3.0]))
 def test_the_bound_is_the_formula(data, rule, margin):
     X, y = data
-    model = Perceptron(rule, margin=margin, eta=0.5, max_iter=10**7).fit(X, y)
+    model = Perceptron(rule=rule, margin=margin, eta=0.5, max_iter=10**7).fit(X, y)
     Y, a = augmented(X, signs(y)), vectors(model)[0]
     longest = (Y**2).sum(axis=1).max() + 2 * margin / 0.5
     bound = longest * (a @ a) / (Y @ a).min() ** 2 * (len(Y) if rule == "batch" else 1)
@@ -105,11 +105,11 @@ def test_xor_is_not_separable_but_with_the_quadratic_map(X):
     y = (X[:, 0] != X[:, 1]).astype(int)
     for rule in ("single", "batch"):
         with pytest.warns(ConvergenceWarning, match="may not be linearly separable"):
-            line = Perceptron(rule).fit(X, y)
+            line = Perceptron(rule=rule).fit(X, y)
         assert (line.predict(X) != y).any()
         assert line.mistakes_[-1] > 0
         assert line.bound_ is None
-        curve = Perceptron(rule).fit(Quadratic().fit_transform(X), y)
+        curve = Perceptron(rule=rule).fit(Quadratic().fit_transform(X), y)
         assert curve.converged_
         assert curve.n_updates_ <= curve.bound_
         assert (curve.predict(Quadratic().fit_transform(X)) == y).all()

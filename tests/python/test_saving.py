@@ -27,7 +27,7 @@ ESTIMATORS = [
     Perceptron(max_iter=5, pocket=True, shuffle=True, random_state=1),
     Perceptron(max_iter=5, multi_class="direct"),
     KernelPerceptron(max_iter=5),
-    KernelPerceptron("linear", max_iter=5, average="voted"),
+    KernelPerceptron(kernel="linear", max_iter=5, average="voted"),
     KernelPerceptron(max_iter=5, budget=7, strategy="projection"),
     PolynomialMap(degree=3),
     Quadratic(),
