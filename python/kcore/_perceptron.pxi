@@ -346,7 +346,7 @@ cdef int count_votes(
         if samples is not None:
             open_view(&view, samples, b"samples of updates")
             history.x = &view.points
-        if type(updates) is not ndarray or updates.dtype != UPDATE:
+        if not isinstance(updates, ndarray) or updates.dtype != UPDATE:
             raise TypeError("updates are an array of UPDATE")
         PyObject_GetBuffer(updates, &vupdates, PyBUF_RECORDS_RO)
         if vupdates.ndim != 1 or (
