@@ -2,7 +2,7 @@
 #
 #   make demo            build, and run the main job on data it generates
 #   make test            build, then every test and every style check
-#   make test-slow       the tests marked slow, and the C tests under the thread sanitizer
+#   make test-slow       the tests marked slow; the C tests for threads and in valgrind
 #   make test-sklearn    scikit-learn's own tests of its support vector machines, on kcore's
 #   make attack          ten minutes of random attacks (ATTACK_MINUTES=, ATTACK_SEED=)
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
@@ -128,7 +128,7 @@ build/thread/build.ninja: | .venv/has-build
 
 test_steps := c-sanitize python c-release layers lists sizes symbols clang-format ruff \
 	cython-lint mypy stubtest
-slow_steps := c-thread python-slow
+slow_steps := c-thread c-valgrind python-slow
 .PHONY: test test-slow test-sklearn $(test_steps) $(slow_steps)
 
 # Steps run side by side and go on past a failure; each one's output is kept together.
@@ -156,6 +156,18 @@ c-sanitize: build/sanitize/build.ninja
 
 c-thread: build/thread/build.ninja
 	$(call c_tests,build/thread,--no-suite fork --timeout-multiplier 5)
+
+# A part of the tests, for what the sanitizers do not see: memory that is read before it is written.
+valgrind_tests := arena alloc call points packed rowwise growing labels lru \
+	dual perceptron model
+ifeq ($(shell command -v valgrind),)
+c-valgrind:
+	@echo "skipped          c-valgrind    valgrind is not installed"
+else
+c-valgrind: build/release/build.ninja
+	$(call c_tests,build/release,--timeout-multiplier 20 \
+		--wrapper 'valgrind --quiet --error-exitcode=9 --leak-check=full' $(valgrind_tests))
+endif
 
 # With the examples in the docstrings.
 python: .venv/has-kcore

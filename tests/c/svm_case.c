@@ -84,7 +84,7 @@ kc_svm_settings svm_settings(kc_svm_type type)
     kc_svm_settings settings;
 
     kc_svm_settings_init(&settings, sizeof settings);
-    settings.type = type;
+    settings.type = (int32_t)type;
     return settings;
 }
 
@@ -130,11 +130,21 @@ void svm_fit_free(kc_context *ctx, svm_fit *fit)
     free(fit->intercepts);
 }
 
+/* Field by field: a struct has bytes that no field owns. */
+static int are_alike(const kc_model_info *a, const kc_model_info *b)
+{
+    return a->struct_size == b->struct_size && a->type == b->type &&
+           a->multiclass == b->multiclass && a->n_classes == b->n_classes && a->dtype == b->dtype &&
+           a->storage == b->storage && a->is_given == b->is_given && a->is_linear == b->is_linear &&
+           a->n_problems == b->n_problems && a->n_coef_rows == b->n_coef_rows &&
+           a->n_support == b->n_support && a->n_values == b->n_values && a->n_cols == b->n_cols;
+}
+
 int svm_fit_equal(const svm_fit *a, const svm_fit *b)
 {
     const size_t n = (size_t)a->info.n_support, rows = (size_t)a->info.n_coef_rows;
 
-    if (a->status != KC_OK || b->status != KC_OK || memcmp(&a->info, &b->info, sizeof a->info) != 0)
+    if (a->status != KC_OK || b->status != KC_OK || !are_alike(&a->info, &b->info))
         return 0;
     return memcmp(a->support, b->support, n * sizeof *a->support) == 0 &&
            memcmp(a->coef, b->coef, rows * n * sizeof *a->coef) == 0 &&

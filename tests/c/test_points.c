@@ -234,7 +234,7 @@ static void arrays_between_their_numbers_are_refused(void)
     p.values = (const char *)values + 4;
     CHECK(is_refused(&p, KC_ERR_ARG, "X: values is not aligned to 8 bytes"));
     p = string_view();
-    p.values = "xabcd" + 1; /* bytes stand anywhere */
+    p.values = &"xabcd"[1]; /* bytes stand anywhere */
     CHECK(is_taken(&p));
 }
 

@@ -353,7 +353,7 @@ KC_INLINE void find_losses_of(const kc_active *set, const merger *m, size_t begi
         const double loss = loss_x < loss_p ? loss_x : loss_p;
         const bool is_positive = is_level || square < most * diag[i];
 
-        losses[i] = is_positive & (losses[i] > 0) ? loss : INFINITY; /* steps . coef up to here */
+        losses[i] = (is_positive & (losses[i] > 0)) ? loss : INFINITY; /* steps . coef up to here */
     }
     for (size_t i = n; i < STRIP; i++)
         losses[i] = INFINITY;

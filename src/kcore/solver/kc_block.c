@@ -145,7 +145,7 @@ static bool will_be_crowded(const kc_blocks *s)
     const double n_violators = (double)s->set.n_violators;
     const double n_fewer = (double)s->old_n_violators - n_violators;
     const double n_more = n_sv - (double)s->old_n_sv;
-    const double yield = n_fewer > n_more ? fmax(n_more, 0) / n_fewer : 1;
+    const double yield = n_fewer <= n_more ? 1 : n_more > 0 ? n_more / n_fewer : 0;
     const double free_share = (double)s->set.n_free / fmax(n_sv, 1);
 
     return s->n_sets == tuning->block.foresight_sets && !has_room_for_all(s) &&

@@ -32,7 +32,7 @@ static kc_status pack_samples(kc_call *call, kc_training *t, const int32_t *orde
     if (t->is_f32_tried) {
         /* Values that f32 cannot hold are no error: f64 is tried next, and speaks.  The type may
          * depend on the values, but not on how much memory or time there is. */
-        kc_error narrow = {KC_OK};
+        kc_error narrow = {0};
         call->err = &narrow;
         kc_status status = kc_packed_create_ordered(call, x, order, KC_F32, out);
         call->err = err;
