@@ -202,6 +202,8 @@ kc_status kc_kernel_leaf(kc_context *ctx, const char *name, const double *params
         node.params[i] = i < n_params ? params[i] : param->default_value;
         KC_TRY(check_param(node.leaf, param, node.params[i], err));
     }
+    if (node.leaf->fault != NULL && node.leaf->fault(node.params) != NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s: %s", name, node.leaf->fault(node.params));
     return make_leaf(ctx, &node, out, err);
 }
 

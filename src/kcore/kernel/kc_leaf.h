@@ -54,7 +54,10 @@ struct kc_leaf {
      * apply to sums in their registers, or a map.  Neither: the base values are those of the
      * kernel. */
     double (*exp_factor)(const double *params);
-    void (*map)(const double *params, const kc_ops *ops, void *k, size_t n);
+    void (*map)(const double *params, kc_dtype dtype, void *k, size_t n);
+
+    /* What the parameters must be, where that is more than a range of each; NULL where they are. */
+    const char *(*fault)(const double *params);
 };
 
 extern const kc_leaf kc_leaf_linear, kc_leaf_polynomial, kc_leaf_sigmoid;
@@ -66,8 +69,8 @@ extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1;
 
 kc_definiteness kc_always_positive(const kc_node *leaf);
 
-/* The leaf's formula, on n base values. */
-void kc_leaf_map(const kc_node *leaf, const kc_ops *ops, void *k, size_t n);
+/* The leaf's formula, on n base values of that type. */
+void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n);
 
 struct kc_operator {
     const char *name;

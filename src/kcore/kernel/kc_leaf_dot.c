@@ -27,9 +27,9 @@ static kc_definiteness of_polynomial(const kc_node *leaf)
     return leaf->params[2] >= 0 || leaf->params[0] == 0 ? KC_POSITIVE : KC_INDEFINITE;
 }
 
-static void map_polynomial(const double *p, const kc_ops *ops, void *k, size_t n)
+static void map_polynomial(const double *p, kc_dtype dtype, void *k, size_t n)
 {
-    ops->map_power(k, n, p[1], p[2], (int32_t)p[0]);
+    kc_ops_of(dtype)->map_power(k, n, p[1], p[2], (int32_t)p[0]);
 }
 
 const kc_leaf kc_leaf_polynomial = {
@@ -49,9 +49,9 @@ static kc_definiteness of_sigmoid(const kc_node *leaf)
     return KC_INDEFINITE;
 }
 
-static void map_sigmoid(const double *p, const kc_ops *ops, void *k, size_t n)
+static void map_sigmoid(const double *p, kc_dtype dtype, void *k, size_t n)
 {
-    ops->map_tanh(k, n, p[0], p[1]);
+    kc_ops_of(dtype)->map_tanh(k, n, p[0], p[1]);
 }
 
 const kc_leaf kc_leaf_sigmoid = {

@@ -22,10 +22,10 @@ kc_definiteness kc_always_positive(const kc_node *leaf)
     return KC_POSITIVE;
 }
 
-void kc_leaf_map(const kc_node *leaf, const kc_ops *ops, void *k, size_t n)
+void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n)
 {
     if (leaf->leaf->exp_factor != NULL)
-        ops->map_exp(k, n, leaf->leaf->exp_factor(leaf->params));
+        kc_ops_of(dtype)->map_exp(k, n, leaf->leaf->exp_factor(leaf->params));
     else if (leaf->leaf->map != NULL)
-        leaf->leaf->map(leaf->params, ops, k, n);
+        leaf->leaf->map(leaf->params, dtype, k, n);
 }

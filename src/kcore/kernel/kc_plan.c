@@ -91,7 +91,6 @@ typedef struct room {
 static bool run_leaf(const kc_plan *plan, const kc_node *node, const kc_block *top, const room *at)
 {
     const kc_dtype dtype = plan->x->dtype;
-    const kc_ops *ops = kc_ops_of(dtype);
     kc_block tile = *top;
     bool is_finite = true;
 
@@ -106,7 +105,7 @@ static bool run_leaf(const kc_plan *plan, const kc_node *node, const kc_block *t
         void *k = kc_at(top->out, r * top->ld, dtype);
 
         memcpy(k, kc_at(tile.out, r * EXPR_COLS, dtype), top->n_cols * kc_dtype_bytes(dtype));
-        kc_leaf_map(node, ops, k, top->n_cols);
+        kc_leaf_map(node, dtype, k, top->n_cols);
     }
     return is_finite;
 }
@@ -220,7 +219,7 @@ static bool run_diag(const kc_plan *plan, size_t row_begin, size_t n, void *out,
         k = depth == 0 ? out : kc_at(operands, (depth - 1) * EXPR_COLS, dtype);
         if (node->leaf != NULL) {
             is_finite &= node->leaf->base->diag(node, plan->x, row_begin, n, k, workspace);
-            kc_leaf_map(node, ops, k, n);
+            kc_leaf_map(node, dtype, k, n);
         } else {
             node->op->apply(node->params, ops, k, kc_at(operands, depth * EXPR_COLS, dtype), n);
         }

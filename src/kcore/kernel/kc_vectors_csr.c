@@ -156,7 +156,7 @@ static void map_strip(kc_sum sum, const kc_node *leaf, const kc_ops *ops, const 
     if (sum == KC_SUM_SQ_DIST)
         ops->map_sq_dist(lane->strip, n, lane->width, norms, lane->norms);
     if (leaf != NULL)
-        kc_leaf_map(leaf, ops, lane->strip, n * lane->width);
+        kc_leaf_map(leaf, z->dtype, lane->strip, n * lane->width);
 }
 
 void kc_csr_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void *workspace)

@@ -104,6 +104,6 @@ void kc_dense_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void
             gather_tiles_f32(block, i, job.n_rows, tiles, x_norms);
         run(&job);
         for (size_t r = 0; is_mapped_after(leaf) && r < job.n_rows; r++)
-            kc_leaf_map(leaf, ops, kc_at(job.out, r * job.ld, dtype), job.n_cols);
+            kc_leaf_map(leaf, dtype, kc_at(job.out, r * job.ld, dtype), job.n_cols);
     }
 }
