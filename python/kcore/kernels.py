@@ -6,6 +6,7 @@
 `Polynomial` (degree, gamma, coef0)   (gamma x.z + coef0)^degree
 `Sigmoid` (gamma, coef0)              tanh(gamma x.z + coef0)
 `Laplacian` (gamma)                   exp(-gamma sum_t |x_t - z_t|)
+`Matern` (nu, length_scale)           (1 + s + ...) exp(-s), s = sqrt(2 nu) |x - z| / length_scale
 ``K1 + K2``, ``K1 * K2``              sum and product of the values
 ``a * K``                             a K(x, z), a >= 0
 ``K ** n``                            K(x, z)^n, n a whole number
@@ -47,6 +48,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "Polynomial",
     "Power",
     "Product",
@@ -434,6 +436,45 @@ class Laplacian(Kernel):
 
     def _nodes(self) -> list[_Node]:
         return [("laplacian", (self.gamma,))]
+
+
+@dataclass(frozen=True, repr=False)
+class Matern(Kernel):
+    r"""The Matérn kernel of order nu = 1/2, 3/2 or 5/2; K(x, x) is exactly 1.
+
+    With :math:`s = \sqrt{2 \nu}\, |x - z| / \ell`,
+
+    .. math:: K(x, z) = e^{-s},\quad (1 + s)\, e^{-s},\quad (1 + s + s^2 / 3)\, e^{-s}.
+
+    Parameters
+    ----------
+    nu : float, default 1.5
+        0.5, 1.5 or 2.5: functions of the kernel are nu - 1/2 times differentiable.
+    length_scale : float, default 1.0
+        What distances are divided by: finite, positive.
+
+    Examples
+    --------
+    >>> from kcore.kernels import Matern
+    >>> Matern(nu=0.5, length_scale=2.0)([[0.0, 0.0], [0.0, 2.0]]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    nu: float = 1.5
+    length_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        nu = as_real(self.nu, "nu")
+        if nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+        scale = as_real(self.length_scale, "length_scale", low=0)
+        if scale == 0:
+            raise ValueError("length_scale must be positive, got 0")
+        _set(self, nu=nu, length_scale=scale)
+
+    def _nodes(self) -> list[_Node]:
+        return [("matern", (self.nu, self.length_scale))]
 
 
 # ---- Combinations

@@ -6,6 +6,7 @@
 static kc_status make_leaf(kc_context *ctx, const ref_node *node, kc_kernel **out, kc_error *err)
 {
     const double polynomial[] = {node->degree, node->gamma, node->coef0};
+    const double matern[] = {node->degree + 0.5, node->gamma};
     const double others[] = {node->gamma, node->coef0};
 
     switch (node->op) {
@@ -17,6 +18,8 @@ static kc_status make_leaf(kc_context *ctx, const ref_node *node, kc_kernel **ou
         return kc_kernel_leaf(ctx, "sigmoid", others, 2, out, err);
     case OP_LAPLACIAN:
         return kc_kernel_leaf(ctx, "laplacian", others, 1, out, err);
+    case OP_MATERN:
+        return kc_kernel_leaf(ctx, "matern", matern, 2, out, err);
     case OP_CONSTANT:
         return kc_kernel_leaf(ctx, "constant", others, 1, out, err);
     default:

@@ -12,6 +12,7 @@ typedef enum ref_op {
     OP_POLYNOMIAL,
     OP_SIGMOID,
     OP_LAPLACIAN,
+    OP_MATERN,   /* nu = degree + 1/2, length_scale = gamma */
     OP_CONSTANT, /* gamma */
     OP_ADD,
     OP_MUL,

@@ -150,6 +150,27 @@ ref_value ref_multiply(ref_value a, ref_value b, kc_dtype dtype)
                       dtype);
 }
 
+/* Steep near 0, where the root of the bound is what is left. */
+static ref_value root_of(ref_value v, kc_dtype dtype)
+{
+    const long double root = sqrtl(v.value), low = sqrtl(fmaxl(0, v.value - v.bound));
+
+    return round_once(root, root - low, dtype);
+}
+
+/* 1 + s (first + s second), times exp(-s). */
+static ref_value matern_value(const ref_node *leaf, ref_value sq_dist, kc_dtype dtype)
+{
+    const double scale = sqrt(2 * leaf->degree + 1) / leaf->gamma;
+    const ref_value s = ref_affine(root_of(sq_dist, dtype), scale, 0, dtype);
+    ref_value factor = {leaf->degree > 1 ? 1.0L / 3 : 0, 0};
+
+    factor.bound = 2 * unit(dtype) * factor.value;
+    factor = ref_add(ref_multiply(s, factor, dtype), ref_exact(leaf->degree > 0), dtype);
+    factor = ref_add(ref_multiply(s, factor, dtype), ref_exact(1), dtype);
+    return ref_multiply(factor, ref_exp(s, -1, dtype), dtype);
+}
+
 static ref_value leaf_value(const ref_node *leaf, const double *x, const double *z, size_t d,
                             kc_dtype dtype)
 {
@@ -158,6 +179,8 @@ static ref_value leaf_value(const ref_node *leaf, const double *x, const double 
     switch (leaf->op) {
     case OP_RBF:
         return ref_exp(ref_sq_dist(x, z, d, d <= KC_DIRECT_DIFF_MAX, dtype), -leaf->gamma, dtype);
+    case OP_MATERN:
+        return matern_value(leaf, ref_sq_dist(x, z, d, d <= KC_DIRECT_DIFF_MAX, dtype), dtype);
     case OP_LAPLACIAN:
         return ref_exp(ref_l1(x, z, d, dtype), -leaf->gamma, dtype);
     case OP_POLYNOMIAL:

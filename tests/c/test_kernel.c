@@ -67,6 +67,9 @@ static void the_number_of_parameters_is_checked(void)
     CHECK(leaf_is_refused("rbf", params, 2, "rbf: 2 parameters are given, there are 1"));
     CHECK(leaf_is_refused("rbf", params, -1, "rbf: -1 parameters are given, there are 1"));
     CHECK(leaf_is_refused("linear", params, 1, "linear: 1 parameters are given, there are 0"));
+    CHECK(leaf_is_refused("matern", (const double[]){1}, 1, "matern: nu must be 0.5, 1.5 or 2.5"));
+    CHECK(leaf_is_refused("matern", (const double[]){1.5, 0}, 2,
+                          "matern: length_scale is 0, must be finite and > 0"));
     CHECK(leaf_is_refused("rbf", NULL, 1, "rbf: 0 parameters are given, there are 1"));
 }
 
@@ -252,6 +255,8 @@ static void a_copy_is_an_equal_kernel_of_its_own(void)
 #define N_X ((size_t)41)
 #define N_Z ((size_t)70)
 
+#define MAX_LEAVES 16
+
 static size_t list_leaves(size_t d, ref_node *leaves)
 {
     const double scale = 1.0 / (double)d;
@@ -264,8 +269,12 @@ static size_t list_leaves(size_t d, ref_node *leaves)
         {.op = OP_POLYNOMIAL, .gamma = scale, .coef0 = 0.5, .degree = 7},
         {.op = OP_SIGMOID, .gamma = 3 * scale, .coef0 = -0.3},
         {.op = OP_LAPLACIAN, .gamma = 0.9 * scale},
+        {.op = OP_MATERN, .gamma = 0.7 * sqrt((double)d), .degree = 0},
+        {.op = OP_MATERN, .gamma = 1.5 * sqrt((double)d), .degree = 1},
+        {.op = OP_MATERN, .gamma = 2.5, .degree = 2},
     };
 
+    _Static_assert(COUNT(all) <= MAX_LEAVES, "room for all");
     memcpy(leaves, all, sizeof all);
     return COUNT(all);
 }
@@ -331,8 +340,8 @@ static double check_leaf(const ref_node *leaf, const sides *s, kc_dtype dtype)
 static void leaves_are_within_their_bounds_and_do_not_depend_on_storage_or_order(void)
 {
     static const size_t features[] = {1, 2, 7, 60, 64, 65, 300, 2100};
-    double worst[2][8] = {{0}};
-    ref_node leaves[8];
+    double worst[2][MAX_LEAVES] = {{0}};
+    ref_node leaves[MAX_LEAVES];
     size_t n_leaves = 0;
 
     for (size_t k = 0; k < 2; k++)
@@ -429,7 +438,7 @@ static void check_cut(const kc_kernel *kernel, const kc_packed *x, const kc_pack
 static void a_value_does_not_depend_on_the_block(void)
 {
     static const size_t features[] = {3, 80, 2100};
-    ref_node leaves[8];
+    ref_node leaves[MAX_LEAVES];
 
     for (size_t k = 0; k < 2; k++)
         for (size_t f = 0; f < COUNT(features); f++) {
@@ -456,7 +465,7 @@ static void a_value_does_not_depend_on_the_block(void)
 static void the_diagonal_has_the_bits_of_the_matrix(void)
 {
     static const size_t features[] = {1, 64, 65, 130, 2100};
-    ref_node leaves[8];
+    ref_node leaves[MAX_LEAVES];
     double diag[N_Z + 1];
 
     for (size_t k = 0; k < 2; k++)

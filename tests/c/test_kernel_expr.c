@@ -26,6 +26,7 @@ static ref_node leaf_of(size_t kind)
         {.op = OP_POLYNOMIAL, .gamma = 0.05, .coef0 = 0.5, .degree = 2},
         {.op = OP_SIGMOID, .gamma = 0.05, .coef0 = 0.1},
         {.op = OP_CONSTANT, .gamma = 0.75},
+        {.op = OP_MATERN, .gamma = 5, .degree = 1},
     };
 
     return kinds[kind % COUNT(kinds)];
@@ -42,7 +43,7 @@ static expression make_random(uint64_t seed, size_t n_leaves)
         const uint64_t choice = kc_rng_below(&rng, 6);
 
         if (left > 0 && (depth < 2 || (depth < 32 && choice < 3))) {
-            push(&e, leaf_of((size_t)kc_rng_below(&rng, 6)));
+            push(&e, leaf_of((size_t)kc_rng_below(&rng, 7)));
             depth++;
             left--;
         } else {
@@ -132,7 +133,7 @@ static void every_operation_is_what_it_says(void)
     };
 
     for (size_t i = 0; i < COUNT(operations); i++)
-        for (size_t kind = 0; kind < 6; kind++) {
+        for (size_t kind = 0; kind < 7; kind++) {
             expression e = {.n = 0};
 
             push(&e, leaf_of(kind));
@@ -318,6 +319,8 @@ static void leaves_without_growth_never_overflow(void)
                                 {.op = OP_RBF, .gamma = 1e308},
                                 {.op = OP_LAPLACIAN, .gamma = 1e308},
                                 {.op = OP_SIGMOID, .gamma = 1e308, .coef0 = -1e308},
+                                {.op = OP_MATERN, .gamma = 1e-300, .degree = 2},
+                                {.op = OP_MATERN, .gamma = 1e300, .degree = 1},
                                 {.op = OP_POLYNOMIAL, .gamma = 1e30, .degree = 0}};
     bool is_diag_finite;
 

@@ -85,6 +85,19 @@ def _(kernel: kernels.Laplacian, X, Z, u, tiny):
     return _exp(-kernel.gamma * distances, error, u, tiny)
 
 
+@_reference.register
+def _(kernel: kernels.Matern, X, Z, u, tiny):
+    d, scale = X.shape[1], np.sqrt(2 * kernel.nu) / kernel.length_scale
+    distances = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+    norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
+    off = (d + 3) * u * (distances if d <= 24 else norms)
+    s, low = scale * np.sqrt(distances), scale * np.sqrt(np.maximum(distances - off, 0))
+    first, second = {0.5: (0, 0), 1.5: (1, 0), 2.5: (1, 1 / 3)}[kernel.nu]
+    factor = 1 + first * s + second * s**2
+    value, bound = _exp(-s, s - low + 4 * u * s, u, tiny)
+    return factor * value, factor * bound + (10 * u * factor + factor * (s - low)) * value
+
+
 def _affine(kernel, X, Z, u):
     dot, error = _dot(X, Z, u)
     value = kernel.gamma * dot + kernel.coef0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conftest import assert_same_bits, assert_within_bound
 from kcore import _core, _threads, kernels
-from kcore.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid, exp
+from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial, Sigmoid, exp
 
 LEAVES = [
     Linear(),
@@ -25,6 +25,9 @@ LEAVES = [
     Polynomial(degree=5, gamma=0.1, coef0=-1.0),
     Sigmoid(gamma=0.1, coef0=-0.3),
     Laplacian(gamma=0.2),
+    Matern(nu=0.5, length_scale=2.0),
+    Matern(nu=1.5, length_scale=0.7),
+    Matern(nu=2.5, length_scale=3.0),
 ]
 COMPOSED = [
     RBF(gamma=0.3) + Linear(),
@@ -272,6 +275,7 @@ def _numbers(kernel):
         (Polynomial(degree=2), "Polynomial(degree=2, gamma=1.0, coef0=1.0)"),
         (Sigmoid(), "Sigmoid(gamma=1.0, coef0=0.0)"),
         (Laplacian(), "Laplacian(gamma=1.0)"),
+        (Matern(0.5, 2), "Matern(nu=0.5, length_scale=2.0)"),
         (Linear() + Linear() + Linear(), "Linear() + Linear() + Linear()"),
         (Linear() + (Linear() + Linear()), "Linear() + (Linear() + Linear())"),
         (2 * (3 * Linear()), "2.0 * (3.0 * Linear())"),
@@ -380,7 +384,7 @@ def test_every_kernel_is_public_and_documented():
         assert getattr(kernels, name).__doc__
     classes = [c for c in vars(kernels).values() if isinstance(c, type) and issubclass(c, Kernel)]
     public = [c for c in classes if not c.__name__.startswith("_")]
-    assert len(public) == 11
+    assert len(public) == 12
     assert {c.__name__ for c in public} <= set(kernels.__all__)
 
 

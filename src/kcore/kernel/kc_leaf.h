@@ -61,7 +61,7 @@ struct kc_leaf {
 };
 
 extern const kc_leaf kc_leaf_linear, kc_leaf_polynomial, kc_leaf_sigmoid;
-extern const kc_leaf kc_leaf_rbf, kc_leaf_laplacian;
+extern const kc_leaf kc_leaf_rbf, kc_leaf_laplacian, kc_leaf_matern;
 extern const kc_leaf kc_leaf_constant;
 extern const kc_leaf kc_leaf_function; /* has no row in the table: it needs more than numbers */
 
