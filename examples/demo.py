@@ -1,4 +1,4 @@
-"""What kcore does, on data made up here: machines that learn XOR and spirals, kernels, times.
+"""A demonstration on generated data: XOR, three spirals, a Gram matrix, and times of kernels.
 
 Run by ``make demo``; needs nothing but kcore.
 """
@@ -27,7 +27,7 @@ def best_time(call: Callable[[], object], seconds: float = 0.3) -> float:
 
 
 def show_xor() -> None:
-    """Print how a line fails on XOR, how a Gaussian does not, and the certificate of its fit."""
+    """Print the accuracy of a linear and a Gaussian kernel on XOR, and the report of a fit."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (400, 2))
     y = np.where(X[:, 0] * X[:, 1] > 0, "same sign", "different")
@@ -36,15 +36,15 @@ def show_xor() -> None:
 
     line = SVC(kernel="linear", C=10).fit(X, y)
     model = SVC(kernel="rbf", C=10).fit(X, y)
-    print("XOR: is the sign of both coordinates the same?  Part of 2000 new points told rightly:\n")
-    print(f"    linear kernel    {line.score(test, truth):6.1%}  (a guess)")
+    print("XOR: do both coordinates have the same sign?  Accuracy on 2000 new points:\n")
+    print(f"    linear kernel    {line.score(test, truth):6.1%}  (no better than a guess)")
     print(f"    Gaussian kernel  {model.score(test, truth):6.1%}, margin {model.margin_:.4f}")
-    print("\nThe certificate of the second fit: no solution is better by more than the gap.\n")
+    print("\nThe report of the second fit: no solution is better by more than the gap.\n")
     print_indented(repr(model.fit_report_))
 
 
 def show_spirals(n: int = 600) -> None:
-    """Draw the regions of three spirals, and what a one-class machine calls inside of one."""
+    """Draw the regions of three spirals, where a one-class SVM finds samples."""
     rng = np.random.default_rng(1)
     angle = np.sqrt(rng.uniform(0.02, 1, n)) * 3 * np.pi
     label = np.arange(n) % 3
@@ -57,7 +57,9 @@ def show_spirals(n: int = 600) -> None:
     grid = np.array([(a, b) for b in y[::-1] for a in x])
     letters = np.array(list("abc"))[model.predict(grid)]
     letters[inside.predict(grid) < 0] = " "
-    print(f"\nThree spirals from {n} points, drawn where a one-class machine sees samples:\n")
+    print(
+        f"\nThe classes of three spirals ({n} points), drawn where a one-class SVM finds samples:\n"
+    )
     print_indented("\n".join("".join(row) for row in letters.reshape(len(y), len(x))))
     report = model.fit_report_
     print(f"\n    {report.n_support} support vectors, {report.n_iter} steps for 3 pairs of classes")
@@ -70,16 +72,16 @@ def print_indented(text: str) -> None:
 
 
 def show_gram() -> None:
-    """Print a Gram matrix whose structure shows: two clusters, two blocks."""
+    """Print a Gram matrix of two clusters, which has two blocks."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 0.4, (3, 2)), rng.normal(2, 0.4, (3, 2))])
     kernel = RBF(gamma=0.5)
-    print(f"\nTwo clusters of three points; {kernel}(X) shows them as two blocks:\n")
+    print(f"\nTwo clusters of three points are two blocks of {kernel}(X):\n")
     for row in kernel(X):
         print("   ", " ".join(f"{value:6.3f}" for value in row))
 
     combined = 0.5 * kernel + Linear() ** 2
-    print(f"\nKernels combine: {combined}")
+    print(f"\nA combined kernel: {combined}")
     print("    has the diagonal", combined.diag(X).round(3))
 
 
