@@ -297,6 +297,40 @@ static void sweep_does_not_depend_on_how_it_is_cut(void)
     }
 }
 
+/* Half of the entries are missing, in the last rows all: dense points are swept as panels, whose
+ * rows are features. */
+static void sparse_rows_give_the_bits_of_dense_ones(void)
+{
+    static data d;
+    int64_t indptr[MAX_N + 1] = {0};
+    static int32_t cols[MAX_N * N_ROWS];
+    static float vals32[MAX_N * N_ROWS];
+    static double vals64[MAX_N * N_ROWS];
+    double dense[MAX_N + KC_SMO_PAD], sparse[MAX_N + KC_SMO_PAD];
+    size_t nnz = 0;
+
+    make(&d, MAX_N, draw);
+    for (size_t k = 0; k < MAX_N; k++) {
+        for (size_t r = 0; r < N_ROWS; r++) {
+            if (k + 5 >= MAX_N || kc_rng_below(&rng, 2) == 0) {
+                d.row32[r][k] = 0;
+                d.row64[r][k] = 0;
+                continue;
+            }
+            cols[nnz] = (int32_t)r;
+            vals32[nnz] = d.row32[r][k];
+            vals64[nnz++] = d.row64[r][k];
+        }
+        indptr[k + 1] = (int64_t)nnz;
+    }
+    ops->sweep_f32(d.grad, dense, d.rows[F32], d.delta, N_ROWS, MAX_N);
+    ops->sweep_sparse_f32(d.grad, sparse, indptr, cols, vals32, d.delta, MAX_N);
+    CHECK(memcmp(dense, sparse, MAX_N * sizeof *dense) == 0);
+    ops->sweep_f64(d.grad, dense, d.rows[F64], d.delta, N_ROWS, MAX_N);
+    ops->sweep_sparse_f64(d.grad, sparse, indptr, cols, vals64, d.delta, MAX_N);
+    CHECK(memcmp(dense, sparse, MAX_N * sizeof *dense) == 0);
+}
+
 static void run_all(const kc_smo_ops *table)
 {
     ops = table;
@@ -308,6 +342,7 @@ static void run_all(const kc_smo_ops *table)
     RUN(survey_finds_the_worst_of_every_class);
     RUN(sweep_adds_rows_in_order);
     RUN(sweep_does_not_depend_on_how_it_is_cut);
+    RUN(sparse_rows_give_the_bits_of_dense_ones);
 }
 
 int main(void)

@@ -126,3 +126,17 @@ def test_a_fit_repeats_itself(rng):
     for again in (bits(model.fit(X, y)), bits(SVC(C=20).fit(X, y))):
         for found, wanted in zip(again, first, strict=True):
             assert_same_bits(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_samples_give_the_bits_of_dense_ones(name, kernel, dtype, rng):
+    X = np.where(rng.random((200, 90)) < 0.2, rng.standard_normal((200, 90)), 0).astype(dtype)
+    score = X[:, :9].sum(axis=1) + 0.3 * rng.standard_normal(200)
+    model, target = machine_and_target(name, (score > 0).astype(int), score)
+    model.set_params(kernel=kernel, gamma=0.02)
+    expected = bits(model.fit(X, target))
+    for form in (sp.csr_array, sp.csc_array, sp.coo_array):
+        for found, wanted in zip(bits(model.fit(form(X), target)), expected, strict=True):
+            assert_same_bits(found, wanted)

@@ -62,18 +62,6 @@ static void subtract_panel(const kc_packed *x, const double *w, size_t begin, si
     kc_smo_sweep(x->dtype)(start, out, rows, w, x->d, end - begin);
 }
 
-static void subtract_sparse(const kc_packed *x, const double *w, size_t begin, size_t end,
-                            const double *start, double *out)
-{
-    for (size_t p = begin; p < end; p++) {
-        double total = start[p - begin];
-
-        for (int64_t k = x->indptr[p]; k < x->indptr[p + 1]; k++)
-            total -= w[x->cols[k]] * kc_number_at(x->vals, (size_t)k, x->dtype);
-        out[p - begin] = total;
-    }
-}
-
 void kc_packed_subtract(const kc_packed *x, const double *w, size_t begin, size_t end,
                         const double *start, double *out, const void **rows)
 {
@@ -81,7 +69,8 @@ void kc_packed_subtract(const kc_packed *x, const double *w, size_t begin, size_
     size_t next;
 
     if (x->is_sparse) {
-        subtract_sparse(x, w, begin, end, start, out);
+        kc_smo_sweep_sparse(x->dtype)(start, out, x->indptr + begin, x->cols, x->vals, w,
+                                      end - begin);
         return;
     }
     for (size_t p = begin; p < end; p = next) {

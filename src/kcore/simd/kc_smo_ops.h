@@ -88,11 +88,18 @@ typedef void kc_survey_fn(const double *grad, const double *up, const double *lo
 typedef void kc_sweep_fn(const double *grad, double *out, const void *const *rows,
                          const double *delta, size_t n_rows, size_t n);
 
+/* The same for n sparse rows against weights: out = grad less the sum over the entries of each. The
+ * bits are those of a sweep over all columns, to which the missing ones would add nothing. */
+typedef void kc_sweep_sparse_fn(const double *grad, double *out, const int64_t *indptr,
+                                const int32_t *cols, const void *vals, const double *weights,
+                                size_t n);
+
 typedef struct kc_smo_ops {
     kc_smo_step_ops f32, f64; /* rows of this type, lanes of doubles */
     kc_smo_step_ops single;   /* rows and lanes of floats */
     kc_survey_fn *survey;
     kc_sweep_fn *sweep_f32, *sweep_f64;
+    kc_sweep_sparse_fn *sweep_sparse_f32, *sweep_sparse_f64;
 } kc_smo_ops;
 
 extern const kc_smo_ops kc_smo_ops_generic;
@@ -116,6 +123,13 @@ KC_INLINE kc_sweep_fn *kc_smo_sweep(kc_dtype rows)
     const kc_smo_ops *ops = kc_smo_ops_chosen();
 
     return rows == KC_F64 ? ops->sweep_f64 : ops->sweep_f32;
+}
+
+KC_INLINE kc_sweep_sparse_fn *kc_smo_sweep_sparse(kc_dtype rows)
+{
+    const kc_smo_ops *ops = kc_smo_ops_chosen();
+
+    return rows == KC_F64 ? ops->sweep_sparse_f64 : ops->sweep_sparse_f32;
 }
 
 #endif
