@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
@@ -226,7 +226,7 @@ class Estimator(BaseEstimator):
         if type(value) is float:
             return value
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-            raise TypeError(f"{name} must be a number, got {value!r}")
+            raise TypeError(f"{name} must be a number, got {brief(value)}")
         number = as_float(value)
         if math.isinf(number) and number != value:
             raise ValueError(f"{name} is beyond float64")
@@ -252,7 +252,7 @@ class Estimator(BaseEstimator):
             return choices[value]
         except (KeyError, TypeError):
             words = ", ".join(map(repr, choices))
-            raise ValueError(f"{name} must be one of {words}, got {value!r}") from None
+            raise ValueError(f"{name} must be one of {words}, got {brief(value)}") from None
 
     def _limit(self) -> float:
         """Return the time limit in seconds; 0 for none."""
@@ -272,7 +272,7 @@ class Estimator(BaseEstimator):
     def _is_verbose(self) -> bool:
         verbose = self.verbose
         if not isinstance(verbose, bool | np.bool_ | int):
-            raise TypeError(f"verbose must be True or False, got {verbose!r}")
+            raise TypeError(f"verbose must be True or False, got {brief(verbose)}")
         return bool(verbose)
 
     # ---- Fitted state
@@ -391,9 +391,9 @@ class Classifier(ClassifierMixin):
         predicted = self.predict(X)
         labels = np.asarray(y).reshape(-1)
         if labels.shape != predicted.shape:
-            raise ValueError(f"X has {len(predicted)} rows, y has shape {np.shape(y)}")
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        return float(np.average(predicted == labels, weights=weights))
+            raise ValueError(f"X has {len(predicted)} rows, y has shape {labels.shape}")
+        weights = None if sample_weight is None else as_weights(sample_weight, len(predicted))
+        return _average(predicted == labels, weights)
 
 
 class Regressor(RegressorMixin):
@@ -424,12 +424,22 @@ class Regressor(RegressorMixin):
         predicted = self.predict(X)
         targets = as_targets(y, len(predicted))
         weights = None if sample_weight is None else as_weights(sample_weight, len(predicted))
-        residual = np.average((targets - predicted) ** 2, weights=weights)
-        mean = np.average(targets, weights=weights)
-        spread = np.average((targets - mean) ** 2, weights=weights)
+        # Squares of the largest numbers there are overflow; times a power of two, nothing changes.
+        power = -math.frexp(max(abs(targets).max(), abs(predicted).max()))[1]
+        targets, predicted = np.ldexp(targets, power), np.ldexp(predicted, power)
+        residual = _average((targets - predicted) ** 2, weights)
+        mean = _average(targets, weights)
+        spread = _average((targets - mean) ** 2, weights)
         if spread == 0:
             return 1.0 if residual == 0 else 0.0
-        return float(1.0 - residual / spread)
+        return 1.0 - residual / spread
+
+
+def _average(values: NDArray[Any], weights: NDArray[np.float64] | None) -> float:
+    """Return the mean; the sum of the weights may be beyond float64."""
+    if weights is not None:
+        weights = np.ldexp(weights, -math.frexp(weights.max())[1])
+    return float(np.average(values, weights=weights))
 
 
 # ---- Samples
@@ -448,7 +458,9 @@ def as_samples(X: Any) -> Points:
             return X
     if not is_sparse(X) and not hasattr(X, "dtypes") and not isinstance(X, str | bytes):
         X = _as_numbers(X)
-    shape: tuple[int, ...] = getattr(X, "shape", ())
+    shape = getattr(X, "shape", ())
+    if not isinstance(shape, tuple):  # of an object that has attributes of all names
+        shape = ()
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError(f"Complex data not supported: X has dtype {X.dtype}")
     if len(shape) == 1:
@@ -478,13 +490,13 @@ def _as_numbers(X: Any) -> Any:
         return array
     try:
         return array.astype(np.float64)
-    except TypeError as error:
-        raise TypeError(f"X has dtype object: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X has dtype object: {error}") from error
 
 
 def feature_names(X: Any) -> NDArray[np.object_] | None:
     """Return the names of the columns of a data frame; None where there are none."""
-    if type(X) is np.ndarray or not hasattr(X, "columns"):
+    if type(X) is np.ndarray or not isinstance(getattr(X, "columns", None), Iterable):
         return None
     names = np.asarray(list(X.columns), dtype=object)
     are_strings = [isinstance(name, str) for name in names]

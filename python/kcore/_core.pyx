@@ -37,9 +37,17 @@ cdef dict OPERANDS = {"sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1}
 F32 = KC_F32
 F64 = KC_F64
 
-cdef object empty = np.empty
+cdef object new_array = np.empty
 cdef object FLOAT32 = np.dtype(np.float32)
 cdef object FLOAT64 = np.dtype(np.float64)
+
+
+cdef object empty(shape, dtype):
+    """Return a new array; for NumPy, what no address space could hold is no matter of memory."""
+    try:
+        return new_array(shape, dtype)
+    except ValueError:
+        raise MemoryError(f"a result of shape {shape} does not fit into memory") from None
 
 
 # ---- Errors and interrupts

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
-from kcore._validate import CSR, Points, as_float, as_objects, as_reals, take_rows
+from kcore._validate import CSR, Points, as_float, as_objects, as_reals, brief, take_rows
 from kcore.kernels import MAX_DEGREE, Kernel
 
 Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
@@ -133,7 +133,7 @@ class KernelEstimator(Estimator):
                 words = ", ".join(map(repr, [*_KERNELS, "precomputed"]))
                 raise ValueError(
                     f"kernel must be one of {words}, a kernel of kcore.kernels or a function, "
-                    f"got {kernel!r}"
+                    f"got {brief(kernel)}"
                 )
             nodes = self._named_kernel(kernel, points, weights, run)
             return nodes, _core.CompiledKernel(nodes), points
@@ -188,7 +188,9 @@ class KernelEstimator(Estimator):
             and 0 <= as_float(gamma) < math.inf
         ):
             return float(gamma)
-        raise ValueError(f"gamma must be 'scale', 'auto' or a finite number >= 0, got {gamma!r}")
+        raise ValueError(
+            f"gamma must be 'scale', 'auto' or a finite number >= 0, got {brief(gamma)}"
+        )
 
     def _cache_bytes(self) -> int:
         size = self.cache_size
@@ -198,7 +200,7 @@ class KernelEstimator(Estimator):
         elif isinstance(size, Real) and not isinstance(size, bool) and 0 < size < 2**42:
             return max(1, int(float(size) * 2**20))
         raise ValueError(
-            f"cache_size must be 'auto' or a positive number of megabytes, got {size!r}"
+            f"cache_size must be 'auto' or a positive number of megabytes, got {brief(size)}"
         )
 
     def _evaluate(

@@ -15,12 +15,16 @@ READING_VOTES = KC_READING_VOTES
 
 
 cdef bint same_values(dict now, tuple names, tuple before) except -1:
-    """Say whether the values by these names are those there were."""
+    """Say whether the values by these names are those there were; arrays do not say."""
     cdef Py_ssize_t k
     for k in range(len(names)):
         value = now.get(names[k])
-        if value is not before[k] and value != before[k]:
-            return False
+        if value is not before[k]:
+            try:
+                if value != before[k]:
+                    return False
+            except Exception:
+                return False
     return True
 
 

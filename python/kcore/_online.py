@@ -23,7 +23,7 @@ from kcore._kernelized import (
 )
 from kcore._progress import ProgressCallback
 from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
-from kcore._validate import CSR, Points, take_rows
+from kcore._validate import CSR, Points, brief, is_same, take_rows
 from kcore._warn import warn
 
 STRATEGIES = {
@@ -250,9 +250,10 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
 
     def _check_fixed_params(self, state: FittedOnline) -> None:
         for name, old in zip(FIXED_PARAMS, state.fixed_params, strict=True):
-            if getattr(self, name) != old:
+            now = getattr(self, name)
+            if not is_same(now, old):
                 raise ValueError(
-                    f"{name} was {old!r} when learning began and is {getattr(self, name)!r} now: "
+                    f"{name} was {brief(old)} when learning began and is {brief(now)} now: "
                     "learn anew with fit"
                 )
 

@@ -15,7 +15,7 @@ from kcore import _core
 from kcore._base import Classifier, Estimator
 from kcore._progress import print_line
 from kcore._targets import as_labels, as_weights, class_weights
-from kcore._validate import as_float, refuse_masked
+from kcore._validate import as_float, brief, refuse_masked
 
 RULES = {"single": _core.RULE_SINGLE, "batch": _core.RULE_BATCH}
 SCHEDULES: dict[str, Callable[[int], float]] = {
@@ -96,7 +96,7 @@ class RuleEstimator(Classifier, Estimator):
         else:
             raise ValueError(
                 "random_state must be None, an integer >= 0, a Generator or a RandomState, got "
-                f"{source!r}"
+                f"{brief(source)}"
             )
         seeds = [
             np.random.SeedSequence(entropy, spawn_key=(k,)).generate_state(4, np.uint64)
@@ -241,7 +241,7 @@ class Schedule:
 def _checked(step: Any, k: int) -> float:
     """Return the step of pass k as a float, if it is one that can be made."""
     if isinstance(step, bool | np.bool_) or not isinstance(step, Real):
-        raise TypeError(f"eta({k}) must be a number, got {step!r}")
+        raise TypeError(f"eta({k}) must be a number, got {brief(step)}")
     number = as_float(step)
     if not 0 < number < math.inf:
         raise ValueError(f"eta({k}) is {number:g}, must be finite and > 0")

@@ -235,7 +235,7 @@ cdef object classify(
 
     if x.n_rows == 1 and is_short(model, x):
         check(kc_model_predict(ctx, &run, model.ptr, x, break_ties, &code, &err), &err)
-        if classes is not None and code < ONE_CODE_COUNT:
+        if classes is not None and 0 <= code < ONE_CODE_COUNT:
             return classes[ONE_CODE[code]]
         out = np.array([code])
     else:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core, exceptions
-from kcore._validate import is_sparse
+from kcore._validate import brief, is_sparse, refuse_masked
 from kcore._warn import warn
 
 _FLOAT64 = np.dtype(np.float64)
@@ -150,6 +150,8 @@ def _as_floats(values: Any, name: str) -> NDArray[np.float64]:
     array = _as_array(values, name)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}")
+    if array.dtype.kind in "mM":
+        raise TypeError(f"{name} has dtype {array.dtype}, must hold numbers")
     try:
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -157,6 +159,7 @@ def _as_floats(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def _as_array(values: Any, name: str) -> NDArray[Any]:
+    refuse_masked(values, name)
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -199,7 +202,7 @@ def weights_by_class(
         return _core.balanced_weights(codes, len(classes), weights)
     if isinstance(class_weight, dict):
         return _weights_by_label(class_weight, classes)
-    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {brief(class_weight)}")
 
 
 def _weights_by_label(class_weight: dict[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
@@ -218,7 +221,7 @@ def _weights_by_label(class_weight: dict[Any, Any], classes: NDArray[Any]) -> ND
             )
         if not isinstance(weight, Real) or not 0 < float(weight) < np.inf:
             raise ValueError(
-                f"class_weight must be positive and finite, got {weight!r} for label {label!r}"
+                f"class_weight must be positive and finite, got {brief(weight)} for label {label!r}"
             )
         if label in place:
             by_class[place[label]] = float(weight)

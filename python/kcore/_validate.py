@@ -521,9 +521,19 @@ def as_float(value: Any) -> float:
 def as_flag(value: object, name: str) -> bool:
     """Return whether the value counts as true; arrays do not say."""
     try:
+        if value is NotImplemented:
+            raise TypeError
         return bool(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be True or False, got {brief(value)}") from None
+
+
+def is_same(value: object, other: object) -> bool:
+    """Say whether a parameter is what it was; arrays and the like, which do not say, are not."""
+    try:
+        return value is other or bool(value == other)
+    except Exception:  # of whatever was given
+        return False
 
 
 def as_integer(value: Any, name: str, *, low: int, high: int) -> int:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kcore import exceptions
+from kcore import _core, exceptions
 from kcore._base import Estimator, Fitted, as_samples, check_finite, feature_names
 from kcore._monomials import Products, levels, multiply_dense, multiply_sparse
-from kcore._validate import CSR
+from kcore._validate import CSR, brief
 
 if TYPE_CHECKING or not exceptions.has_sklearn():
 
@@ -133,12 +133,13 @@ class PolynomialMap(TransformerMixin, Estimator):
         if not 1 <= degree <= _MOST_DEGREE:
             raise ValueError(f"degree must be in 1 .. {_MOST_DEGREE}, got {degree}")
         points = as_samples(X)
+        _core.check_points(points, b"X")
         state = _Monomials(
             points.shape,
             feature_names(X),
             degree,
-            bool(self.interaction_only),
-            bool(self.include_bias),
+            self._flag("interaction_only"),
+            self._flag("include_bias"),
         )
         check_finite(points)
         self._fitted = state
@@ -198,19 +199,11 @@ class PolynomialMap(TransformerMixin, Estimator):
         ndarray of str
         """
         state: _Monomials = self._state("get_feature_names_out")
-        if input_features is None:
-            names = state.names
-            if names is None:
-                names = np.array([f"x{k}" for k in range(state.shape[1])], dtype=object)
-        else:
-            names = np.asarray(input_features, dtype=object)
-            if len(names) != state.shape[1]:
-                raise ValueError(
-                    f"input_features should have length equal to number of features "
-                    f"({state.shape[1]}), got {len(names)}"
-                )
-            if state.names is not None and not np.array_equal(state.names, names):
-                raise ValueError("input_features is not equal to feature_names_in_")
+        names = state.names
+        if input_features is not None:
+            names = _given_names(input_features, state)
+        elif names is None:
+            names = np.array([f"x{k}" for k in range(state.shape[1])], dtype=object)
         return np.array([_name(factors, names) for factors in state.factors()], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -247,6 +240,24 @@ class Quadratic(PolynomialMap):
 
     def __init__(self, *, include_bias: bool = True) -> None:
         super().__init__(2, include_bias=include_bias)
+
+
+def _given_names(input_features: Any, state: _Monomials) -> NDArray[np.object_]:
+    try:
+        names = np.asarray(input_features, dtype=object)
+    except ValueError as error:
+        raise ValueError(f"input_features cannot be made an array: {error}") from error
+    if names.shape != state.shape[1:]:
+        raise ValueError(
+            f"input_features should have length equal to number of features ({state.shape[1]}), "
+            f"got {len(names) if names.ndim == 1 else brief(input_features)}"
+        )
+    for k, name in enumerate(names.tolist()):
+        if not isinstance(name, str):
+            raise TypeError(f"input_features: entry {k} is {brief(name)}, must be a string")
+    if state.names is not None and not np.array_equal(state.names, names):
+        raise ValueError("input_features is not equal to feature_names_in_")
+    return names
 
 
 def _name(factors: tuple[int, ...], names: NDArray[np.object_]) -> str:

@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._threads import n_threads
-from kcore._validate import Float, as_integer, as_points, as_real, check_out
+from kcore._validate import Float, as_integer, as_points, as_real, brief, check_out
 
 __all__ = [
     "RBF",
@@ -297,7 +297,7 @@ def _set(kernel: Kernel, **values: object) -> None:
 
 def _check_kernel(value: object, name: str) -> None:
     if not isinstance(value, Kernel):
-        raise TypeError(f"{name} must be a Kernel, got {value!r}")
+        raise TypeError(f"{name} must be a Kernel, got {brief(value)}")
 
 
 # ---- Leaves

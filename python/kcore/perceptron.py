@@ -568,7 +568,7 @@ def convergence_bound(
     fit_intercept = as_flag(fit_intercept, "fit_intercept")
     if not eta > 0:
         raise ValueError(f"eta must be positive, got {eta!r}")
-    weights = _vector(coef, "coef", points.shape[1])
+    weights = _vector(coef, "coef", points.shape[1], " as X has columns")
     offset = _vector(intercept, "intercept", 1)[0]
     if offset != 0 and not fit_intercept:
         raise ValueError(f"intercept is {offset:g}, must be 0 where fit_intercept is False")
@@ -576,9 +576,9 @@ def convergence_bound(
     return bound_of(samples, weights, float(offset), fit_intercept, margin, eta, rule == "batch")
 
 
-def _vector(values: ArrayLike, name: str, n_entries: int) -> NDArray[np.float64]:
+def _vector(values: Any, name: str, n_entries: int, why: str = "") -> NDArray[np.float64]:
     vector = np.ravel(as_reals(values, name))
     if len(vector) != n_entries:
-        raise ValueError(f"{name} has {len(vector)} entries, must have {n_entries}")
+        raise ValueError(f"{name} has {len(vector)} entries, must have {n_entries}{why}")
     refuse_non_finite(vector, name, ("entry",))
     return vector

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ SIMPLEST: Case = {"entry": "", "hostile": [], "is_fitted": True}
 WORDS = {
     "X": ["X", "feature", "features", "samples", "n_samples"],
     "y": ["y", "labels?", "class", "classes", "targets?"],
-    "sample_weight": ["sample_weight", "weights?"],
+    "sample_weight": ["sample_weight", "weights?", "share of the smaller class"],
     "class_weight": ["class_weight", "weights?", "labels?"],
     "classes": ["classes", "labels?"],
     "kernel": ["kernel", "KernelPerceptron"],
@@ -51,6 +53,8 @@ def draw(rng: np.random.Generator) -> Case:
         # The call's own arguments are not lost among the parameters of the class.
         own = found[name].arguments
         names = own if own and rng.random() < 0.5 else found[name].names
+        if name in entries.OPERATORS:  # of two strangers, the operator is not the package's
+            names = names[1:]
         chosen.append([pick(rng, *names), pick(rng, *hostile.VALUES)])
     return {"entry": name, "hostile": chosen, "is_fitted": bool(rng.random() < 0.9)}
 
@@ -72,8 +76,11 @@ def check(case: Case) -> str:
                 assert_names(error, values, case)
             assert_same_state(before, me)
             return "refused"
-        except AttributeError as error:  # of what only fitted estimators have
-            assert type(error).__name__ == "NotFittedError", error
+        except Exception as error:
+            if entry.name in entries.OPERATORS and is_of_others(error):
+                return "refused by the other side"
+            if type(error).__name__ != "NotFittedError":  # of what only fitted ones have
+                raise
             return "refused"
         finally:
             kcore.set_num_threads(None)
@@ -81,6 +88,11 @@ def check(case: Case) -> str:
         assert is_documented(one), f"{one.category.__name__}: {one.message}"
     check_result(entry, me, result)
     return "accepted"
+
+
+def is_of_others(error: Exception) -> bool:
+    """Whether the error was raised outside of the package, as by an operator of the other side."""
+    return "kcore" not in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts
 
 
 def is_documented(warning: warnings.WarningMessage) -> bool:
@@ -94,6 +106,8 @@ def assert_names(error: Exception, values: dict[str, Any], case: Case) -> None:
     text = str(error)
     if isinstance(error, MemoryError) or (not case["is_fitted"] and "not fitted" in text):
         return
+    if "margin is zero" in text or "required positional argument" in text:
+        return  # of all samples together; of a function of the caller's
     words = [word for name in values for word in WORDS.get(name, [name])]
     assert re.search(rf"\b({'|'.join(words)})\b", text), (
         f"{type(error).__name__} {text!r} names none of {sorted(values)}"

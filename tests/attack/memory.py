@@ -6,6 +6,7 @@ drawn, and the program is run.
 
 from __future__ import annotations
 
+import resource
 import subprocess
 from pathlib import Path
 
@@ -77,6 +78,15 @@ def check(case: Case) -> str:
         "mode": 1 if case["mode"] == "once" else 2,
     }
     words = [f"{name}={value}" for name, value in numbers.items()]
-    run = subprocess.run([str(program()), *words], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [str(program()), *words], capture_output=True, text=True, check=False,
+        preexec_fn=_lift_limit,
+    )  # fmt: skip
     assert run.returncode == 0, f"{program().name} {' '.join(words)}\n{run.stdout}\n{run.stderr}"
     return str(case["what"])
+
+
+def _lift_limit() -> None:
+    """The address sanitizer reserves more address space than a worker may have."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -11,5 +11,39 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("fits", {"machine": "SVR", "kernel": "callable", "epsilon": 1000000.0}),
     ("fits", {"kernel": "callable", "time_limit": 7e-06}),
     ("images", {"machine": "Perceptron", "changes": [[868492574, 555721987, 267797645]]}),
+    (
+        "images",
+        {
+            "machine": "OneClassSVM",
+            "kernel": "precomputed",
+            "changes": [[1600522002, 270219761, 236289896]],
+        },
+    ),
+    ("bits", {"machine": "NuSVC", "kernel": "linear", "d": 67, "storage": "csr"}),
+    (
+        "calls",
+        {
+            "entry": "PolynomialMap.get_feature_names_out",
+            "hostile": [["input_features", "raises in __len__"]],
+        },
+    ),
+    ("calls", {"entry": "KernelPerceptron.partial_fit", "hostile": [["degree", "all 1e155"]]}),
+    (
+        "calls",
+        {
+            "entry": "KernelPerceptron.partial_fit",
+            "is_fitted": False,
+            "hostile": [["sample_weight", "scalar 1e308"]],
+        },
+    ),
+    ("calls", {"entry": "Quadratic.fit", "hostile": [["include_bias", "scalar NA"]]}),
+    ("calls", {"entry": "Quadratic.fit", "hostile": [["X", "2**58 rows"]]}),
+    ("calls", {"entry": "Power.__call__", "hostile": [["Z", "2**58 rows"]]}),
+    ("calls", {"entry": "Exponential", "hostile": [["kernel", "csr without data"]]}),
+    ("calls", {"entry": "Perceptron.predict", "hostile": [["X", "everything"]]}),
+    ("calls", {"entry": "SVC.score", "hostile": [["X", "objects with lists"]]}),
+    ("calls", {"entry": "SVC.score", "hostile": [["sample_weight", "one NaN"]]}),
+    ("calls", {"entry": "SVR.fit", "hostile": [["y", "huge"]]}),
+    ("calls", {"entry": "KernelPerceptron.fit", "hostile": [["shuffle", "scalar NotImplemented"]]}),
     ("together", {"n_threads": 3, "n_calls": 5, "n": 241, "d": 19, "n_jobs": 3, "n_forks": 2}),
 ]

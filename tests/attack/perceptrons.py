@@ -106,8 +106,17 @@ def check_linear(case: Case) -> str:
         a = trail[-1] if case["has_intercept"] else np.r_[0.0, trail[-1]]
         assert (model.intercept_[row], *model.coef_[row]) == tuple(a), (k, a, model.coef_)
         if len(classes) == 1:
-            assert model.mistakes_.tolist() == mistakes, (model.mistakes_, mistakes)
+            assert_mistakes(model, mistakes)
     return f"linear, {case['rule']}"
+
+
+def assert_mistakes(model: Any, expected: list[int]) -> None:
+    """Where corrections add up to nothing, the definition ends; with theta=0, passes go on."""
+    found = model.mistakes_.tolist()
+    assert found[: len(expected)] == expected, (found, expected)
+    if len(found) > len(expected):
+        assert model.rule == "batch", (found, expected)
+        assert set(found[len(expected) - 1 :]) == {expected[-1]} != {0}, (found, expected)
 
 
 # ---- In the space of a kernel
@@ -140,7 +149,7 @@ def check_kernel(case: Case) -> str:
     found = np.zeros_like(expected.a)
     found[:, model.support_] = model.dual_coef_
     assert (found == expected.a).all(), (found, expected.a)
-    assert model.mistakes_.tolist() == expected.mistakes
+    assert_mistakes(model, expected.mistakes)
     assert model.converged_ == expected.converged
     return f"kernel, {case['rule']}"
 

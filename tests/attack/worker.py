@@ -169,7 +169,7 @@ def _kind_of(error: BaseException) -> str:
 def serve(name: str, fd_in: int, fd_out: int) -> None:
     """Answer the parent until it closes its end."""
     faulthandler.enable()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     families.family(name)
     with open(fd_in, "rb") as cases, open(fd_out, "wb", buffering=0) as verdicts:

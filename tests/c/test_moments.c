@@ -61,6 +61,31 @@ static void the_variance_is_that_of_the_definition_in_every_form(void)
         }
 }
 
+static void only_the_ratio_of_weights_matters(void)
+{
+    const double factors[] = {0x1p1000, 0x1p-1000, 0x1p-1060};
+    double weights[50], scaled[50], expected, found;
+    ref_samples s = ref_random(8, 50, 4, 1, KC_F64);
+    ref_view view = ref_view_make(&s, REF_DENSE, KC_F64);
+
+    for (size_t i = 0; i < 50; i++)
+        weights[i] = (double)(i % 5) * 4;
+    REQUIRE(variance(&view.points, weights, 1, &expected) == KC_OK);
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+        for (size_t i = 0; i < 50; i++)
+            scaled[i] = weights[i] * factors[k];
+        REQUIRE(variance(&view.points, scaled, 1, &found) == KC_OK);
+        CHECK(memcmp(&expected, &found, sizeof found) == 0);
+    }
+    for (size_t i = 0; i < 50; i++)
+        scaled[i] = 1e308; /* whose sum is infinite */
+    REQUIRE(variance(&view.points, NULL, 1, &expected) == KC_OK);
+    REQUIRE(variance(&view.points, scaled, 1, &found) == KC_OK);
+    CHECK_NEAR(found, expected, 1e-14);
+    ref_view_free(&view);
+    ref_samples_free(&s);
+}
+
 static void the_order_of_memory_moves_no_bit(void)
 {
     ref_samples s = ref_random(3, 90, 77, 1, KC_F64);
@@ -177,6 +202,7 @@ int main(void)
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
         return 1;
     RUN(the_variance_is_that_of_the_definition_in_every_form);
+    RUN(only_the_ratio_of_weights_matters);
     RUN(the_order_of_memory_moves_no_bit);
     RUN(endless_views_are_refused_or_stopped);
     RUN(equal_entries_have_no_variance);

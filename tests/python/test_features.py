@@ -289,3 +289,29 @@ def test_repeated_columns_whose_sum_overflows_are_refused():
     X = sp.csr_array((np.array([1e308, 1.0, 1e308]), [1, 0, 1], [0, 3]), (1, 2))
     with pytest.raises(ValueError, match="X: row 0, column 1 is infinity, must be finite"):
         Quadratic().fit_transform(X)
+
+
+@pytest.mark.parametrize(
+    ("names", "exception", "words"),
+    [
+        (3, ValueError, "input_features should have length .* \\(2\\), got 3"),
+        ([["a"], ["b"]], ValueError, "input_features should have length"),
+        ([1.0, 2.0], TypeError, "input_features: entry 0 is 1.0, must be a string"),
+    ],
+)
+def test_names_that_are_no_names_are_refused(names, exception, words):
+    with pytest.raises(exception, match=words):
+        Quadratic().fit([[1.0, 2.0]]).get_feature_names_out(names)
+
+
+@pytest.mark.parametrize("name", ["include_bias", "interaction_only"])
+@pytest.mark.parametrize("value", [np.ones(2), pd.DataFrame({"a": [1]}), pd.NA])
+def test_flags_that_do_not_say_are_refused_by_name(name, value):
+    with pytest.raises(TypeError, match=f"{name} must be True or False"):
+        PolynomialMap(**{name: value}).fit([[1.0, 2.0]])
+
+
+@pytest.mark.timeout(20)
+def test_samples_that_are_too_many_are_refused_before_they_are_read():
+    with pytest.raises(ValueError, match=r"X has \d+ rows, must have at most"):
+        Quadratic().fit(np.broadcast_to(1.0, (2**58, 1)))

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import quietly
-from kcore import SVC, SVR, KernelPerceptron, OneClassSVM, Perceptron
+from kcore import SVC, SVR, KernelPerceptron, NuSVR, OneClassSVM, Perceptron
+from kcore.kernels import RBF, exp
 from kcore.perceptron import convergence_bound
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0], [4.0, 4.0], [5.0, 1.0]])
@@ -151,3 +152,97 @@ def test_classes_that_are_no_labels_are_refused(estimator, classes, words):
 def test_integers_beyond_float64_are_refused_in_words(model, words):
     with pytest.raises(ValueError, match=f"^{words}"):
         model.fit(X, Y)
+
+
+# ---- Objects that are nearly what they should be
+
+
+class Everything:
+    """Has every attribute, and each is another such object."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Everything()
+
+
+class Silent:
+    """Cannot even say what it is."""
+
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("model", [SVC(), Perceptron(), KernelPerceptron()], ids=repr)
+@pytest.mark.parametrize("bad", [Everything(), np.array([[1.0, [2.0]]], dtype=object)])
+def test_objects_that_hold_no_table_are_no_samples(model, bad):
+    model = quietly(model, X, Y)
+    for call in (lambda: model.predict(bad), lambda: type(model)().fit(bad, Y)):
+        with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("degree", np.full((2, 2), 3)), ("multi_class", sp.csr_array(np.eye(2))), ("gamma", Silent())],
+)
+def test_parameters_that_change_while_learning_goes_on_are_refused_by_name(name, value):
+    model = KernelPerceptron(gamma=0.5).partial_fit(X, Y, classes=[0, 1])
+    before = model.decision_function(X)
+    setattr(model, name, value)
+    for rows in (slice(1), slice(None)):
+        with pytest.raises(ValueError, match=f"{name} was .* when learning began"):
+            model.partial_fit(X[rows], Y[rows])
+    np.testing.assert_array_equal(model.set_params(**{name: 0.5}).decision_function(X), before)
+
+
+def test_what_cannot_be_shown_is_named_by_its_type():
+    for make in (
+        lambda: exp(Silent()),
+        lambda: SVC(gamma=Silent()).fit(X, Y),
+        lambda: SVC(class_weight=Silent()).fit(X, Y),
+        lambda: Perceptron(rule=Silent()).fit(X, Y),
+        lambda: KernelPerceptron(cache_size=Silent()).fit(X, Y),
+    ):
+        with pytest.raises((TypeError, ValueError), match="got an object of type Silent"):
+            make()
+
+
+def test_a_flag_is_not_notimplemented():
+    with pytest.raises(TypeError, match="shuffle must be True or False"):
+        KernelPerceptron(shuffle=NotImplemented).fit(X, Y)
+
+
+# ---- Numbers that are too large
+
+
+@pytest.mark.parametrize("machine", [SVR, NuSVR])
+def test_targets_whose_squares_overflow_are_refused(machine):
+    with pytest.raises(
+        ValueError, match="the target of sample 2 is -1e\\+200: its square overflows"
+    ):
+        machine().fit(X, [0.0, 1.0, -1e200, 0.0, 1.0, 0.0])
+    assert np.isfinite(quietly(machine(), X, np.linspace(-1e150, 1e150, 6)).predict(X)).all()
+
+
+def test_weights_whose_sum_overflows_have_a_mean(rng):
+    huge = np.full(6, 1e308)
+    model = SVC().fit(X, Y)
+    assert model.score(X, Y, huge) == model.score(X, Y)
+    regression = SVR().fit(X, X[:, 0])
+    assert regression.score(X, X[:, 0], huge) == pytest.approx(regression.score(X, X[:, 0]))
+    assert regression.score(X, huge) <= 0
+    online = KernelPerceptron(gamma="scale").partial_fit(X, Y, [0, 1], 1e308)
+    assert np.isfinite(online.decision_function(X)).all() or online.n_updates_ == 0
+
+
+@pytest.mark.parametrize("weights", [[np.nan] * 6, ["a"] * 6, np.ones(6, "M8[D]"), -np.ones(6)])
+@pytest.mark.parametrize("machine", [SVC, SVR])
+def test_weights_of_a_score_are_weights(machine, weights):
+    with pytest.raises((TypeError, ValueError), match="sample_weight"):
+        machine().fit(X, Y).score(X, Y, weights)
+
+
+def test_a_result_beyond_the_address_space_is_a_memory_error():
+    with pytest.raises(MemoryError, match="does not fit into memory"):
+        RBF()(X[:, :1], np.broadcast_to(1.0, (2**58, 1)))

@@ -24,6 +24,9 @@
 /* Weights between two polls. */
 #define POLL_WEIGHTS ((size_t)1 << 18)
 
+/* Of two, that is a normal number, as is its inverse. */
+#define LARGEST_POWER 1000
+
 /* Sums are made in so many places, so that an addition need not wait for the one before it. */
 #define PLACES 8
 
@@ -213,23 +216,45 @@ static kc_status fail_variance(kc_call *call, const kc_points *points)
 
 /* ---- Variance ----------------------------------------------------------------------------- */
 
-static kc_status weigh_rows(kc_call *call, const double *weights, size_t n, double *total)
+/* By how much weights are multiplied: a power of two, so that their sums have the digits that they
+ * have, and do not overflow. */
+static kc_status check_weights(kc_call *call, const double *weights, size_t n, double *scale)
 {
-    *total = weights == NULL ? (double)n : 0;
-    for (size_t i = 0; weights != NULL && i < n; i++) {
+    double largest = 0;
+    int power;
+
+    for (size_t i = 0; i < n; i++) {
         if (!(weights[i] >= 0) || !isfinite(weights[i]))
             return kc_fail(call->err, isnan(weights[i]) ? KC_ERR_NONFINITE : KC_ERR_ARG,
                            "the weight of sample %zu is %g, must be finite and not negative", i,
                            weights[i]);
-        *total += weights[i];
+        largest = fmax(largest, weights[i]);
         if (i % POLL_WEIGHTS == POLL_WEIGHTS - 1 && kc_call_poll(call) != KC_OK)
             return kc_call_stop_error(call);
     }
-    return *total > 0 ? KC_OK : kc_fail(call->err, KC_ERR_ARG, "no sample has a positive weight");
+    if (!(largest > 0))
+        return kc_fail(call->err, KC_ERR_ARG, "no sample has a positive weight");
+    frexp(largest, &power);
+    *scale = ldexp(1, -(power > LARGEST_POWER    ? LARGEST_POWER
+                        : power < -LARGEST_POWER ? -LARGEST_POWER
+                                                 : power));
+    return KC_OK;
+}
+
+static kc_status weigh_rows(kc_call *call, const double *weights, size_t n, double scale,
+                            double *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < n; i++) {
+        *total += scale * weights[i];
+        if (i % POLL_WEIGHTS == POLL_WEIGHTS - 1 && kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+    }
+    return KC_OK;
 }
 
 /* The sum over all rows by their weights. */
-static kc_status sum_all(rows_job *job, const double *weights, double *total)
+static kc_status sum_all(rows_job *job, const double *weights, double scale, double *total)
 {
     const kc_points *points = job->points;
     const double zero = job->is_square ? job->mean * job->mean : 0;
@@ -242,7 +267,7 @@ static kc_status sum_all(rows_job *job, const double *weights, double *total)
 
             if (points->storage == KC_CSR)
                 sum += (double)(points->n_cols - (int64_t)find_row(points, i).n) * zero;
-            *total += weights == NULL ? sum : weights[i] * sum;
+            *total += weights == NULL ? sum : scale * weights[i] * sum;
         }
     }
     return KC_OK;
@@ -252,16 +277,20 @@ kc_status kc_points_variance(kc_call *call, const kc_points *points, const doubl
                              double *out)
 {
     rows_job job;
-    double n_entries, sum;
+    const size_t n_rows = (size_t)points->n_rows;
+    double scale = 1, n_entries = (double)n_rows, sum;
 
-    KC_TRY(weigh_rows(call, weights, (size_t)points->n_rows, &n_entries));
+    if (weights != NULL) {
+        KC_TRY(check_weights(call, weights, n_rows, &scale));
+        KC_TRY(weigh_rows(call, weights, n_rows, scale, &n_entries));
+    }
     n_entries *= (double)points->n_cols;
     KC_TRY(begin_rows(call, points, sum_row, &job));
-    KC_TRY(sum_all(&job, weights, &sum));
+    KC_TRY(sum_all(&job, weights, scale, &sum));
     job.mean = sum / n_entries;
     job.is_square = true;
     if (isfinite(job.mean))
-        KC_TRY(sum_all(&job, weights, &sum));
+        KC_TRY(sum_all(&job, weights, scale, &sum));
     if (!isfinite(job.mean) || !isfinite(sum))
         return fail_variance(call, points);
     *out = sum / n_entries;

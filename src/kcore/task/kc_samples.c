@@ -1,6 +1,7 @@
 /* Checks of everything that is given by sample, and a counting sort by class. */
 #include "task/kc_samples.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -59,10 +60,17 @@ static kc_status check_targets(const kc_svm_data *data, size_t n, kc_error *err)
 {
     if (data->targets == NULL)
         return kc_fail(err, KC_ERR_ARG, "data.targets is NULL");
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(data->targets[i]))
-            return kc_fail(err, KC_ERR_NONFINITE, "the target of sample %zu is %g", i,
-                           data->targets[i]);
+    for (size_t i = 0; i < n; i++) {
+        const double target = data->targets[i];
+
+        if (!isfinite(target))
+            return kc_fail(err, KC_ERR_NONFINITE, "the target of sample %zu is %g", i, target);
+        if (target * target > DBL_MAX / 4)
+            return kc_fail(
+                err, KC_ERR_RANGE,
+                "the target of sample %zu is %g: its square overflows; scale the targets", i,
+                target);
+    }
     return KC_OK;
 }
 

@@ -44,7 +44,7 @@ typedef enum kc_status {
     KC_ERR_SHAPE = 11,         /* sizes that do not fit together */
     KC_ERR_TYPE = 12,          /* a dtype or storage that is not taken here */
     KC_ERR_NONFINITE = 13,     /* NaN or infinity in the input */
-    KC_ERR_RANGE = 14,         /* finite input whose kernel values overflow */
+    KC_ERR_RANGE = 14,         /* finite input whose squares or kernel values overflow */
     KC_ERR_INDEX = 15,         /* CSR structure or string offsets out of order */
     KC_ERR_CLASSES = 30,       /* fewer than two classes, or one without a sample that counts */
     KC_ERR_NOT_SEPARABLE = 31, /* hard margin, and no boundary separates the classes */
