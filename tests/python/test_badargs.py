@@ -133,7 +133,7 @@ def test_replace_knows_its_parameters():
 
 def test_an_expression_has_a_largest_size():
     kernel = sum(RBF() for _ in range(501))
-    rejects(ValueError, "kernel has 1001 nodes, must have 1 to 1000", kernel, X)
+    rejects(ValueError, "kernel has 1001 nodes, must have at most 1000", kernel, X)
 
 
 # ---- Samples
