@@ -229,7 +229,7 @@ class Estimator(BaseEstimator):
             raise TypeError(f"{name} must be a number, got {brief(value)}")
         number = as_float(value)
         if math.isinf(number) and number != value:
-            raise ValueError(f"{name} is beyond float64")
+            raise ValueError(f"{name} is too large for float64")
         return number
 
     def _integer(self, name: str) -> int:

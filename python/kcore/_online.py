@@ -208,7 +208,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         budget = self._budget(nodes)
         average = self._average()
         if budget and average:
-            raise ValueError(f"average={average!r} takes budget=None, got budget={budget}")
+            raise ValueError(f"average={average!r} needs budget=None, got budget={budget}")
         reading = READINGS[average]
         learner = _core.OnlineLearner(
             nodes,
@@ -253,8 +253,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             now = getattr(self, name)
             if not is_same(now, old):
                 raise ValueError(
-                    f"{name} was {brief(old)} when learning began and is {brief(now)} now: "
-                    "learn anew with fit"
+                    f"{name} was {brief(old)} in the first call and is {brief(now)} now; it cannot "
+                    "change while learning goes on. To learn anew, call fit with warm_start=False"
                 )
 
     def _budget(self, nodes: Nodes | None) -> int:
@@ -264,7 +264,10 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         if not 0 < budget < 2**31:
             raise ValueError(f"budget must be positive or None, got {budget}")
         if nodes is None:
-            raise ValueError("budget needs a kernel that the core computes")
+            raise ValueError(
+                "budget needs a kernel of kcore.kernels or its name; functions and "
+                "kernel='precomputed' can be used without it only"
+            )
         return budget
 
     def _is_f32(self, points: Points | UserKernel) -> bool:
@@ -329,7 +332,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         settings = self._settings()
         is_single = self.rule == "single"
         if self.budget is not None and not is_single:
-            raise ValueError("budget takes rule='single', got rule='batch'")
+            raise ValueError("budget needs rule='single', got rule='batch'")
         is_given = isinstance(samples.points, UserKernel)
         is_online = self.budget is not None or (first < 0 and is_single)
         report: dict[str, Any]
@@ -377,10 +380,10 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         last = int(state.mistakes[-1]) if len(state.mistakes) else 0
         if state.stop is not None:
             is_late = state.stop == "time_limit"
-            text = f"reached time_limit={self.time_limit}" if is_late else "was ended"
+            text = f"reached time_limit={self.time_limit}" if is_late else "was stopped"
             text += f" in pass {len(state.mistakes) + 1}"
             if len(state.mistakes):
-                text += f"; the last whole one made {last} mistakes"
+                text += f"; the last complete pass made {last} mistakes"
             text += ". Raise time_limit." if is_late else ". The callback returned True."
         elif not state.is_converged:
             text = (
@@ -389,7 +392,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             )
             # An average takes the single rule, and no budget.
             if self.budget is None and self.rule == "single" and not self.average:
-                text += " The mean of all functions is often better then: average=True."
+                text += " For classes that overlap, average=True is often more accurate."
         elif last:  # the batch rule
             text = (
                 f"ended after {len(state.mistakes)} passes with {last} mistakes left, since the "

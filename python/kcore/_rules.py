@@ -63,7 +63,7 @@ class RuleEstimator(Classifier, Estimator):
         choices: dict[Any, bool | str] = {False: False, True: True, "voted": "voted"}
         average = self._choice("average", choices)
         if average and self._choice("rule", RULES) == _core.RULE_BATCH:
-            raise ValueError(f"average={average!r} takes rule='single', got rule='batch'")
+            raise ValueError(f"average={average!r} needs rule='single', got rule='batch'")
         return average
 
     def _problems(self, n_classes: int) -> tuple[bool, int]:
@@ -108,8 +108,8 @@ class RuleEstimator(Classifier, Estimator):
         """Refuse weights that only all samples together could tell."""
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight={self.class_weight!r} is not for partial_fit, which does not see "
-                "all samples; pass the weights as a dict"
+                f"class_weight={self.class_weight!r} cannot be used with partial_fit, which does "
+                "not see all samples; pass the weights as a dict"
             )
 
     def _weights(

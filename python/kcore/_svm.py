@@ -379,7 +379,7 @@ class SVMClassifier(Classifier, SVM):
         """Half the width of the margin in feature space, 1 / |w|; for two classes."""
         self._state("margin_")
         if len(self.classes_) != 2:
-            raise AttributeError("margin_ is there for two classes; see fit_report_.problems")
+            raise AttributeError("margin_ exists for two classes only; see fit_report_.problems")
         norm = self.fit_report_.norm
         return 1.0 / norm if norm > 0 else math.inf
 

@@ -13,70 +13,70 @@ _DOCS = {
             parameters below; any kernel of `kcore.kernels`, with its own parameters;
             ``'precomputed'``: X is the matrix of kernel values; or a function of two sets of
             samples that returns such a matrix, dense or sparse, whose values must depend on their
-            two samples alone. A function is slow. It is asked for rows when they are needed, as
-            ``kernel(X[rows], X[others])``, and `cache_size` bounds what is kept of them. X may
-            then be a sequence of any objects, such as strings.
+            two samples alone. A function is slow. It is called when rows are needed, as
+            ``kernel(X[rows], X[others])``, and its values are kept within `cache_size`. X may then
+            be a sequence of any objects, such as strings.
         degree : int, default=3
-            Of ``'poly'``.
+            Degree of ``'poly'``.
         gamma : {'scale', 'auto'} or float, default='scale'
-            Of all named kernels but ``'linear'``. ``'scale'``: 1 / (n_features * variance of X),
-            the variance weighted by `sample_weight`, or taken as 1 where `time_limit` passes
-            before it is known; ``'auto'``: 1 / n_features.
+            Coefficient of all named kernels but ``'linear'``. ``'scale'``: 1 / (n_features *
+            variance of X), the variance weighted by `sample_weight`, or taken as 1 where
+            `time_limit` passes before it is known; ``'auto'``: 1 / n_features.
         coef0 : float, default=0.0
-            Of ``'poly'`` and ``'sigmoid'``.
+            Constant of ``'poly'`` and ``'sigmoid'``.
         """,
     "classes": """
         class_weight : dict or 'balanced', default=None
             Factors of sample weights by label, 1 for labels that are not named; ``'balanced'``:
-            inversely proportional to the weight of the class. Labels that y does not have are
-            allowed: a part of the samples may lack a rare class.
+            inversely proportional to the total weight of the class. Labels that y does not have
+            are allowed, since a part of the samples may lack a rare class.
         multi_class : {'ovo', 'ovr'}, default='ovo'
-            More than two classes: each against each, or each against the rest.
+            With more than two classes: a problem for each pair of classes, or for each class
+            against the rest.
         decision_function_shape : {'ovr', 'ovo'}, default='ovr'
-            What `decision_function` returns for more than two classes: a column for each class,
-            or for each pair.
+            With more than two classes, `decision_function` returns a column for each class, or
+            for each pair of classes.
         break_ties : bool, default=False
-            Whether `predict` settles equal votes by the values of `decision_function`; else the
-            first class wins.
+            Whether `predict` decides equal votes by the values of `decision_function`; otherwise
+            it takes the first class.
         probability : bool, default=False
-            There for scikit-learn's conventions: `fit` refuses True and names
+            Accepted for code written for scikit-learn. `fit` refuses True and names
             ``CalibratedClassifierCV``, which gives any classifier `predict_proba`.
         random_state : object, default=None
-            There for scikit-learn's conventions, and not used: nothing here is random.
+            Accepted for code written for scikit-learn, and not used: a fit has no random choices.
         """,
     "solver": """
         shrinking : bool, default=True
-            Whether samples whose variables have settled at their bounds are left out until the
-            others are solved, where steps go over all samples (problems with thousands of free
-            variables); all of them are then looked at again, so that the solution is the same.
-            Elsewhere steps are made inside working sets, which leave settled samples alone in any
-            case.
+            Whether samples whose variables stay at a bound are left out until the others are
+            solved. They are checked again at the end, so that the solution is the same. Only
+            matters where steps go over all samples (problems with thousands of free variables);
+            elsewhere steps are made inside working sets, which leave such samples out in any case.
         tol : float, default=1e-3
-            The solver stops when the optimality conditions are violated by less than this.
+            The solver stops when the largest violation of the optimality conditions is smaller.
         cache_size : float or 'auto', default='auto'
             Megabytes for kernel rows. ``'auto'``: all rows if they fit in a quarter of the memory
             available, else that quarter.
         verbose : bool, default=False
             Whether `fit` prints how far it has come, a line each second, and how it ended.
         max_iter : int, default=-1
-            Most steps of the solver; -1: max(10^7, 100 n_samples).
+            Largest number of steps; -1: 10^7 or 100 n_samples, whichever is more.
         precision : {'auto', 'float32', 'float64'}, default='auto'
-            Of kernel values. ``'auto'``: float32 where its error cannot move the result by more
-            than tol / 4 and it pays, or can be made up for with few values in float64. Sums are in
-            float64 always.
+            Type of kernel values. ``'auto'``: float32 where its error in the decision values is
+            small beside `tol`, or can be corrected with few values in float64; otherwise float64.
+            Sums are always in float64.
         warm_start : bool, default=False
-            Whether `fit` starts from the solution of the last fit, where that had as many samples
-            and the same classes.
+            Whether `fit` starts from the solution of the previous fit, if that had the same
+            classes and as many samples.
         n_jobs : int or None, default=None
             Threads of `fit` and `predict`; -1 for all usable CPUs. Results do not depend on it.
         time_limit : float or None, default=None
-            Seconds after which `fit` ends with what it has, and a warning. The time includes that
-            for the certificate; where no step was made in it, the model is the start: zeros, or
-            for `NuSVC` and `OneClassSVM` the same share of every sample.
+            Seconds after which `fit` ends with the model it has, and a warning. The time includes
+            that for the certificate. If no step was made in it, the model is the start:
+            coefficients of zero, or for `NuSVC` and `OneClassSVM` the same for every sample.
         callback : callable or None, default=None
             Called with a `Progress` about every 20 ms while `fit` runs. Where it returns True,
-            `fit` ends with what it has, and a warning (``fit_report_.stop`` is ``'stopped'``).
-            An exception that it raises ends the fit and leaves the estimator as it was.
+            `fit` ends with the model it has, and a warning (``fit_report_.stop`` is
+            ``'stopped'``). An exception of it ends the fit and leaves the estimator as it was.
         """,
     "class_attributes": """
         classes_ : ndarray of shape (n_classes,)
@@ -93,8 +93,8 @@ _DOCS = {
         intercept_ : ndarray of shape (n_problems,)
             Intercepts of the decision functions.
         coef_ : ndarray or sparse matrix of shape (n_problems, n_features)
-            Weights of the features, for the linear kernel. Where X was sparse, this, `dual_coef_`
-            and `support_vectors_` are, too.
+            Weights of the features, for the linear kernel. If X was sparse, so are these,
+            `dual_coef_` and `support_vectors_`.
         margin_ : float
             1 / |w|, for two classes.
         n_iter_ : ndarray of shape (n_problems,)
@@ -112,8 +112,8 @@ _DOCS = {
         intercept_ : ndarray of shape (1,)
             The intercept.
         coef_ : ndarray or sparse matrix of shape (1, n_features)
-            Weights of the features, for the linear kernel. Where X was sparse, this, `dual_coef_`
-            and `support_vectors_` are, too.
+            Weights of the features, for the linear kernel. If X was sparse, so are these,
+            `dual_coef_` and `support_vectors_`.
         n_iter_ : int
             Steps of the solver.
         """,

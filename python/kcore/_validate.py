@@ -280,7 +280,7 @@ def _part(X: Any, part: str, name: str) -> NDArray[Any]:
     if array.dtype.kind == "u" and array.itemsize == 8 and array.size:
         k = int(array.argmax())
         if array.flat[k] > np.iinfo(np.int64).max:
-            raise ValueError(f"{name}.{part}: index {k} is {array.flat[k]}, beyond int64")
+            raise ValueError(f"{name}.{part}: index {k} is {array.flat[k]}, too large for int64")
     return array
 
 

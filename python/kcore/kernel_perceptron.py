@@ -335,8 +335,8 @@ default='rbf'
     def _learn(self, state: FittedOnline, samples: Samples[Points]) -> None:
         if state.learner.nodes is None:
             raise ValueError(
-                "partial_fit needs a kernel that the core computes: kernel values that are given, "
-                "or a function, are for fit only"
+                "partial_fit needs a kernel of kcore.kernels or its name; functions and "
+                "kernel='precomputed' can be used with fit only"
             )
         eta = self._schedule().steps(state.n_passes, 1)
         state.stop = self._learn_passes(state, samples, -1, eta, self._new_run(), state)["stop"]

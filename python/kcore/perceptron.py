@@ -311,8 +311,8 @@ class Perceptron(RuleEstimator):
             for name, value in fixed_params.items():
                 if value != start.fixed_params[name]:
                     raise ValueError(
-                        f"{name} is {value!r}, but was {start.fixed_params[name]!r} when the "
-                        "weights to go on from were learnt"
+                        f"{name} is {value!r}, but was {start.fixed_params[name]!r} in the fit "
+                        "that this one continues"
                     )
             states = start.copy_states()
             if self._flag("shuffle") and (states[0].random == 1).all():  # for the first time
@@ -404,11 +404,11 @@ class Perceptron(RuleEstimator):
         last = sum(int(m.numbers[-1]) for m in state.mistakes if len(m))
         is_converged = all(problem.is_converged for problem in state.states)
         if state.is_finished and not is_converged:
-            text = f"was ended by its callback in pass {state.n_passes + 1}."
+            text = f"was stopped by its callback in pass {state.n_passes + 1}."
         elif state.is_out_of_time:
             text = f"reached time_limit={self.time_limit} in pass {state.n_passes + 1}"
             if state.n_passes:
-                text += f"; the last whole one made {last} mistakes"
+                text += f"; the last complete pass made {last} mistakes"
             text += ". Raise time_limit."
         elif not is_converged:
             text = (
@@ -467,7 +467,7 @@ class Perceptron(RuleEstimator):
         """Samples of the last call with a.y <= 0 for the kept vector, over all problems."""
         states = self._state("pocket_mistakes_").states
         if not all(state.has_best for state in states):
-            raise AttributeError("pocket_mistakes_ is there after a fit with pocket=True")
+            raise AttributeError("pocket_mistakes_ exists after a fit with pocket=True only")
         return sum(state.best_mistakes for state in states)
 
     # ---- Prediction

@@ -135,12 +135,12 @@ def test_partial_fit_refuses_a_function_without_asking_it(rng):
     X, y = separable(rng, 20)
     kernel = Counting()
     model = KernelPerceptron(kernel=kernel)
-    with pytest.raises(ValueError, match="a function, are for fit only"):
+    with pytest.raises(ValueError, match="can be used with fit only"):
         model.partial_fit(X, y, classes=[0, 1])
     assert kernel.n_values == 0
     model.fit(X, y)
     before = model.dual_coef_
-    with pytest.raises(ValueError, match="a function, are for fit only"):
+    with pytest.raises(ValueError, match="can be used with fit only"):
         model.partial_fit(X, y)
     assert model.dual_coef_ is before
 

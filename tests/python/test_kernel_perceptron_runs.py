@@ -212,7 +212,7 @@ def test_a_warm_start_from_other_samples_keeps_what_was_learnt(rng):
     assert_same_bits(model.dual_coef_, online.dual_coef_)
     with pytest.raises(ValueError, match="warm_start: the features or labels"):
         model.fit(X[:, :3], y)
-    with pytest.raises(ValueError, match="gamma was 'scale' when learning began and is 2"):
+    with pytest.raises(ValueError, match="gamma was 'scale' in the first call and is 2"):
         model.set_params(gamma=2).fit(X, y)
 
 
@@ -287,7 +287,7 @@ def test_a_callback_is_told_how_far_it_has_come(hard):
 
 def test_a_callback_that_returns_true_ends_learning_with_what_it_has(hard):
     X, y = hard
-    words = "was ended in pass .*The callback returned True"
+    words = "was stopped in pass .*The callback returned True"
     seen = []
 
     def enough(progress):
@@ -494,13 +494,13 @@ ONE = np.array([[0.0, 1.0]])
         ({"theta": -1.0, "rule": "batch"}, "theta is -1"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"average": "mean"}, "average must be one of"),
-        ({"average": True, "rule": "batch"}, "average=True takes rule='single'"),
-        ({"average": "voted", "budget": 3}, "average='voted' takes budget=None, got budget=3"),
+        ({"average": True, "rule": "batch"}, "average=True needs rule='single'"),
+        ({"average": "voted", "budget": 3}, "average='voted' needs budget=None, got budget=3"),
         ({"budget": 0}, "budget must be positive or None, got 0"),
         ({"budget": 2.5}, "budget"),
         ({"budget": 3, "strategy": "newest"}, "strategy must be one of"),
-        ({"budget": 3, "rule": "batch"}, "budget takes rule='single', got rule='batch'"),
-        ({"budget": 3, "kernel": "precomputed"}, "budget needs a kernel that the core computes"),
+        ({"budget": 3, "rule": "batch"}, "budget needs rule='single', got rule='batch'"),
+        ({"budget": 3, "kernel": "precomputed"}, "budget needs a kernel of kcore.kernels"),
         ({"multi_class": "ovo"}, "multi_class must be one of"),
         ({"precision": "half"}, "precision must be one of"),
         ({"cache_size": -3}, "cache_size must be 'auto' or a positive number of megabytes, got -3"),
@@ -538,12 +538,12 @@ def test_samples_that_make_no_sense_are_named_and_nothing_is_learnt(rng):
         model.partial_fit(X[:1], [0, 1])
     with pytest.raises(ValueError, match="not the same as on the last call"):
         model.partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="budget was 10 when learning began and is 11 now"):
+    with pytest.raises(ValueError, match="budget was 10 in the first call and is 11 now"):
         model.set_params(budget=11).partial_fit(X[:1], y[:1])
     model.set_params(budget=10)
     with pytest.raises(ValueError, match="-1"):
         model.partial_fit(X, y, sample_weight=-np.ones(50))
-    with pytest.raises(ValueError, match="'balanced' is not for partial_fit"):
+    with pytest.raises(ValueError, match="'balanced' cannot be used with partial_fit"):
         copy.copy(model).set_params(class_weight="balanced").partial_fit(X, y)
     for words, changes in (("margin", {"margin": -1.0}), ("eta", {"eta": -1.0})):
         with pytest.raises(ValueError, match=words):
@@ -554,7 +554,7 @@ def test_samples_that_make_no_sense_are_named_and_nothing_is_learnt(rng):
 
 @pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
 def test_kernels_that_python_computes_are_for_fit_only(kernel):
-    with pytest.raises(ValueError, match="partial_fit needs a kernel that the core computes"):
+    with pytest.raises(ValueError, match="partial_fit needs a kernel of kcore"):
         KernelPerceptron(kernel=kernel).partial_fit(np.eye(2), [0, 1], classes=[0, 1])
 
 

@@ -312,7 +312,7 @@ def test_samples_that_all_weigh_nothing_change_nothing(n, rng):
         ({"time_limit": "soon"}, "time_limit"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"n_jobs": "all"}, "n_jobs"),
-        ({"shuffle": np.array([1, 0])}, "truth value"),
+        ({"shuffle": np.array([1, 0])}, "shuffle must be True or False"),
     ],
 )
 def test_one_sample_refuses_the_parameters_that_many_refuse(params, words, rng):

@@ -188,7 +188,7 @@ def test_what_cannot_go_on_is_refused(data):
     quietly(model, X, y)
     before = model.coef_
     for change, words in [
-        ({"average": True}, "average is True, but was False when the weights to go on from"),
+        ({"average": True}, "average is True, but was False in the fit that this one continues"),
         ({"fit_intercept": False}, "fit_intercept is False, but was True"),
         ({"multi_class": "direct"}, "multi_class is 'direct', but was 'ovr'"),
         ({"pocket": True}, "pocket is True, but was False"),
@@ -274,7 +274,7 @@ def test_a_callback_is_told_how_far_the_fit_has_come(endless):
 @pytest.mark.parametrize("n", [100, None])
 def test_a_callback_that_returns_true_ends_the_fit_with_what_it_has(endless, n):
     X, y = endless
-    with pytest.warns(ConvergenceWarning, match="was ended by its callback in pass"):
+    with pytest.warns(ConvergenceWarning, match="was stopped by its callback in pass"):
         model = Perceptron(**ENDLESS, callback=lambda progress: True).fit(X[:n], y[:n])
     assert model.n_iter_ >= 0
     assert set(model.predict(X[:50])) <= set(y)
@@ -346,7 +346,7 @@ def test_ctrl_c_stops_a_fit_and_leaves_the_estimator_as_it_was(kind, endless):
         ({"time_limit": 0}, ValueError, "time_limit must be positive or None, got 0.0"),
         ({"average": "all"}, ValueError, "average must be one of False, True, 'voted', got 'all'"),
         ({"multi_class": "ovo"}, ValueError, "multi_class must be one of 'ovr', 'direct'"),
-        ({"average": True, "rule": "batch"}, ValueError, "average=True takes rule='single'"),
+        ({"average": True, "rule": "batch"}, ValueError, "average=True needs rule='single'"),
         ({"average": True, "pocket": True}, ValueError, "average=True and pocket=True exclude"),
         ({"class_weight": "equal"}, ValueError, "class_weight must be a dict, 'balanced' or None"),
         ({"class_weight": {"a": 1}}, ValueError, "class_weight has the label 'a', of type str"),
@@ -424,7 +424,7 @@ def test_partial_fit_wants_to_know_all_classes_first(data):
         Perceptron().partial_fit(X, y, [1])
     with pytest.raises(ValueError, match="y has the label 2, which is not in classes"):
         Perceptron().partial_fit(X, y, [0, 1])
-    with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit"):
+    with pytest.raises(ValueError, match="class_weight='balanced' cannot be used with partial_fit"):
         Perceptron(class_weight="balanced").partial_fit(X, y, [0, 1, 2])
     model = Perceptron().partial_fit(X, y, [0, 1, 2])
     with pytest.raises(ValueError, match="is not the same as on the last call"):
