@@ -339,7 +339,7 @@ static kc_status predict(const poll_case *c, const samples *s, kc_kernel *kernel
 
     if (status == KC_OK) {
         const kc_run run = run_of(c);
-        status = kc_model_predict(ctx, &run, model, &s->points, 1, out, &err);
+        status = kc_function_predict(ctx, &run, kc_model_function(model), &s->points, 1, out, &err);
         note_gap();
     }
     kc_model_free(ctx, model);

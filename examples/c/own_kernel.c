@@ -84,7 +84,8 @@ int main(void)
         return fail("kernel", &err);
     if (kc_svm_fit(ctx, NULL, &settings, squared, &data, &model, NULL, NULL, &err) != KC_OK)
         return fail("fit", &err);
-    if (kc_model_predict(ctx, NULL, model, &points, 0, predicted, &err) != KC_OK)
+    if (kc_function_predict(ctx, NULL, kc_model_function(model), &points, 0, predicted, &err) !=
+        KC_OK)
         return fail("predict", &err);
     for (int i = 0; i < N_SAMPLES; i++)
         n_right += predicted[i] == classes[i];

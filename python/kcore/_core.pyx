@@ -23,6 +23,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcore._capi cimport *
+from kcore._capi_perceptrons cimport *
 
 
 cdef extern from "Python.h":

@@ -21,6 +21,9 @@ cdef enum:
 # Indices of one sample's class: a name is found with less than half of what it costs to make one.
 cdef tuple ONE_CODE = tuple(np.array([code]) for code in range(ONE_CODE_COUNT))
 
+# What the classes of one-class are called.
+cdef object OUTSIDE_INSIDE = np.array([-1, 1])
+
 
 def settings():
     """Return the core's table of settings: name -> (type, default, min, max, above min, help)."""
@@ -63,61 +66,55 @@ cdef class Model:
 
     def support(self):
         """Return the indices of the support vectors among the samples of the fit."""
+        cdef kc_error err
+        cdef int32_t[::1] view
         out = empty(self.info.n_support, INT32)
-        cdef int32_t[::1] view = out
+        view = out
         if self.info.n_support > 0:
-            kc_model_support(self.ptr, &view[0])
+            check(kc_model_support(self.ptr, &view[0], len(out), &err), &err)
         return out
 
     def class_counts(self):
         """Return how many support vectors each class has."""
+        cdef kc_error err
+        cdef int32_t[::1] view
         out = empty(max(1, self.info.n_classes), INT32)
-        cdef int32_t[::1] view = out
-        kc_model_class_counts(self.ptr, &view[0])
+        view = out
+        check(kc_model_class_counts(self.ptr, &view[0], len(out), &err), &err)
         return out
 
     def intercepts(self):
         """Return the intercept of every problem."""
+        cdef kc_error err
+        cdef double[::1] view
         out = empty(self.info.n_problems, FLOAT64)
-        cdef double[::1] view = out
-        kc_model_intercepts(self.ptr, &view[0])
+        view = out
+        check(kc_function_intercepts(
+            kc_model_function(self.ptr), &view[0], len(out), &err), &err)
         return out
 
     def coef(self):
         """Return the coefficients of the support vectors, n_coef_rows x n_support."""
+        cdef kc_error err
+        cdef double[:, ::1] view
         out = empty((self.info.n_coef_rows, self.info.n_support), FLOAT64)
-        cdef double[:, ::1] view = out
+        view = out
         if self.info.n_support > 0:
-            kc_model_coef(self.ptr, &view[0, 0])
+            check(kc_model_coef(self.ptr, &view[0, 0], out.size, &err), &err)
         return out
 
     def vectors(self):
         """Return the support vectors as doubles: an array, or (data, indices, indptr) of CSR."""
-        cdef kc_error err
-        cdef double[:, ::1] dense
-        cdef double[::1] values
-        cdef int32_t[::1] indices
-        cdef int64_t[::1] indptr
-        if self.info.storage == KC_DENSE:
-            out = empty((self.info.n_support, self.info.n_cols), FLOAT64)
-            if self.info.n_support > 0:
-                dense = out
-                check(kc_model_vectors(self.ptr, &dense[0, 0], &err), &err)
-            return out
-        # One entry more than there are, so that there is always a first one to point at.
-        values = data = empty(self.info.n_values + 1, FLOAT64)
-        indices = columns = empty(self.info.n_values + 1, INT32)
-        indptr = bounds = empty(self.info.n_support + 1, INT64)
-        check(kc_model_vectors_csr(
-            self.ptr, &indptr[0], &indices[0], &values[0], &err), &err)
-        return data[:self.info.n_values], columns[:self.info.n_values], bounds
+        return points_of(kc_model_function(self.ptr))
 
     def linear(self):
         """Return the weights of a linear kernel, n_problems x n_cols."""
         cdef kc_error err
+        cdef double[:, ::1] view
         out = empty((self.info.n_problems, self.info.n_cols), FLOAT64)
-        cdef double[:, ::1] view = out
-        check(kc_model_linear(self.ptr, &view[0, 0], &err), &err)
+        view = out
+        check(kc_function_weights(
+            kc_model_function(self.ptr), &view[0, 0], out.size, &err), &err)
         return out
 
     # Prediction.  `x` is what the user gave: where it is a plain array that the core can read as
@@ -162,6 +159,31 @@ cdef class Model:
             close_view(&view)
 
 
+cdef object points_of(const kc_function *f):
+    """Return the points of a function as doubles: an array, or (data, indices, indptr) of CSR."""
+    cdef kc_function_info info
+    cdef kc_error err
+    cdef double[:, ::1] dense
+    cdef double[::1] values
+    cdef int32_t[::1] indices
+    cdef int64_t[::1] indptr
+    info.struct_size = sizeof(info)
+    check(kc_function_describe(f, &info, &err), &err)
+    if info.storage == KC_DENSE:
+        out = empty((info.n_points, info.n_cols), FLOAT64)
+        if info.n_points > 0:
+            dense = out
+            check(kc_function_points(f, &dense[0, 0], out.size, &err), &err)
+        return out
+    # One entry more than there are, so that there is always a first one to point at.
+    values = data = empty(info.n_values + 1, FLOAT64)
+    indices = columns = empty(info.n_values + 1, INT32)
+    indptr = bounds = empty(info.n_points + 1, INT64)
+    check(kc_function_points_csr(
+        f, &indptr[0], len(bounds), &indices[0], &values[0], info.n_values, &err), &err)
+    return data[:info.n_values], columns[:info.n_values], bounds
+
+
 cdef bint open_plain(View *view, object x, int64_t n_cols) except -1:
     """Borrow `x` if it is an ndarray of aligned native reals with rows of the right length."""
     if type(x) is not ndarray:
@@ -200,12 +222,13 @@ cdef object decide(Model model, const kc_points *x, bint by_class, int32_t n_thr
     cdef kc_error err
     cdef kc_status status
     cdef Py_buffer vout
-    cdef kc_decision_shape shape = KC_DECISION_PROBLEMS
+    cdef kc_columns columns = KC_PER_OUTPUT
     cdef int64_t n_cols = model.info.n_problems
     cdef double *values
+    cdef const kc_function *f = kc_model_function(model.ptr)
 
     if by_class and model.info.n_classes > 2:
-        shape = KC_DECISION_CLASSES
+        columns = KC_PER_CLASS
         n_cols = model.info.n_classes
     if n_cols == 1:
         out = empty(x.n_rows, FLOAT64)
@@ -213,10 +236,10 @@ cdef object decide(Model model, const kc_points *x, bint by_class, int32_t n_thr
         out = empty((x.n_rows, n_cols), FLOAT64)
     values = <double *>new_memory(&vout, out)
     if is_short(model, x):
-        status = kc_model_decision(ctx, &run, model.ptr, x, shape, values, n_cols, &err)
+        status = kc_function_evaluate(ctx, &run, f, x, columns, values, n_cols, &err)
     else:
         with nogil:
-            status = kc_model_decision(ctx, &run, model.ptr, x, shape, values, n_cols, &err)
+            status = kc_function_evaluate(ctx, &run, f, x, columns, values, n_cols, &err)
     PyBuffer_Release(&vout)
     check(status, &err)
     return out
@@ -232,23 +255,23 @@ cdef object classify(
     cdef int32_t *codes
     cdef int32_t code = 0
     cdef kc_status status
+    cdef const kc_function *f = kc_model_function(model.ptr)
 
+    if classes is None:
+        classes = OUTSIDE_INSIDE
     if x.n_rows == 1 and is_short(model, x):
-        check(kc_model_predict(ctx, &run, model.ptr, x, break_ties, &code, &err), &err)
-        if classes is not None and 0 <= code < ONE_CODE_COUNT:
-            return classes[ONE_CODE[code]]
-        out = np.array([code])
-    else:
-        out = empty(x.n_rows, INT64)
-        # The core writes into the upper half, from where its numbers are widened.
-        codes = <int32_t *>new_memory(&vout, out) + x.n_rows
-        with nogil:
-            status = kc_model_predict(ctx, &run, model.ptr, x, break_ties, codes, &err)
-            if status == KC_OK:
-                widen(<char *>vout.buf, x.n_rows)
-        PyBuffer_Release(&vout)
-        check(status, &err)
-    return out if classes is None else classes[out]
+        check(kc_function_predict(ctx, &run, f, x, break_ties, &code, &err), &err)
+        return classes[ONE_CODE[code] if code < ONE_CODE_COUNT else np.array([code])]
+    out = empty(x.n_rows, INT64)
+    # The core writes into the upper half, from where its numbers are widened.
+    codes = <int32_t *>new_memory(&vout, out) + x.n_rows
+    with nogil:
+        status = kc_function_predict(ctx, &run, f, x, break_ties, codes, &err)
+        if status == KC_OK:
+            widen(<char *>vout.buf, x.n_rows)
+    PyBuffer_Release(&vout)
+    check(status, &err)
+    return classes[out]
 
 
 cdef void widen(char *numbers, int64_t n) noexcept nogil:

@@ -101,10 +101,11 @@ static void read_model(const kc_model *model, double *out)
 {
     kc_model_info info = {.struct_size = sizeof info};
 
-    if (kc_model_describe(model, &info, NULL) != KC_OK)
-        return;
-    kc_model_intercepts(model, out);
-    kc_model_coef(model, out + info.n_problems);
+    if (kc_model_describe(model, &info, NULL) != KC_OK ||
+        kc_function_intercepts(kc_model_function(model), out, info.n_problems, NULL) != KC_OK ||
+        kc_model_coef(model, out + info.n_problems, info.n_coef_rows * info.n_support, NULL) !=
+            KC_OK)
+        abort(); /* nothing here allocates */
 }
 
 static kc_status learn(kc_context *ctx, const kc_run *run, const stage *s, double *out,
@@ -146,8 +147,9 @@ static kc_status operate(kc_context *ctx, stage *s, const kc_model *ready, kc_er
     if (r->what == LEARN)
         return learn(ctx, &run, s, s->out, err);
     if (r->what == DECISION)
-        return kc_model_decision(ctx, &run, ready, &s->view.points, KC_DECISION_PROBLEMS, s->out,
-                                 r->classes > 2 ? r->classes * (r->classes - 1) / 2 : 1, err);
+        return kc_function_evaluate(ctx, &run, kc_model_function(ready), &s->view.points,
+                                    KC_PER_OUTPUT, s->out,
+                                    r->classes > 2 ? r->classes * (r->classes - 1) / 2 : 1, err);
     status = ref_kernel_make(ctx, &node, 1, &kernel, err);
     if (status == KC_OK && r->what == GRAM)
         status = kc_gram(ctx, &run, kernel, &s->view.points, NULL, (kc_dtype)r->dtype, s->out, r->n,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/kc_rng.h"
+#include "kc_test.h"
 #include "ref_kernel.h"
 
 static double normal(kc_rng *rng)
@@ -100,10 +101,12 @@ static void read_model(svm_fit *fit)
     fit->counts = malloc(((size_t)info->n_classes + 1) * sizeof(int32_t));
     fit->coef = malloc(((size_t)(info->n_coef_rows * info->n_support) + 1) * sizeof(double));
     fit->intercepts = malloc((size_t)info->n_problems * sizeof(double));
-    kc_model_support(fit->model, fit->support);
-    kc_model_class_counts(fit->model, fit->counts);
-    kc_model_coef(fit->model, fit->coef);
-    kc_model_intercepts(fit->model, fit->intercepts);
+    CHECK(kc_model_support(fit->model, fit->support, info->n_support, NULL) == KC_OK);
+    CHECK(kc_model_class_counts(fit->model, fit->counts, info->n_classes > 0 ? info->n_classes : 1,
+                                NULL) == KC_OK);
+    CHECK(kc_model_coef(fit->model, fit->coef, info->n_coef_rows * info->n_support, NULL) == KC_OK);
+    CHECK(kc_function_intercepts(kc_model_function(fit->model), fit->intercepts, info->n_problems,
+                                 NULL) == KC_OK);
 }
 
 svm_fit svm_fit_make(kc_context *ctx, const kc_run *run, const kc_svm_settings *settings,
@@ -218,8 +221,8 @@ svm_audit svm_fit_audit(kc_context *ctx, const svm_fit *fit, const svm_case *c,
     audit.coef_weight = plus + minus;
     audit.off_sum = settings->type == KC_ONE_CLASS ? fabs(plus - settings->nu * weight) / weight
                                                    : fabs(plus - minus) / (plus + minus + 1e-300);
-    if (kc_model_decision(ctx, NULL, fit->model, &c->points, KC_DECISION_PROBLEMS, values, 1,
-                          NULL) != KC_OK)
+    if (kc_function_evaluate(ctx, NULL, kc_model_function(fit->model), &c->points, KC_PER_OUTPUT,
+                             values, 1, NULL) != KC_OK)
         audit.off_value = INFINITY;
     for (size_t i = 0; i < c->n; i++) {
         const double bound = c_of * c->weights[i];

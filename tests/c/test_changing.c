@@ -97,8 +97,8 @@ static void fit_and_decide(kc_context *ctx, const inputs *in)
     settings.max_iter = 1000;
     CHECK(kc_svm_fit(ctx, NULL, &settings, kernel, &data, &model, &total, &problem, NULL) !=
           KC_ERR_ARG);
-    CHECK(model == NULL || kc_model_decision(ctx, NULL, model, in->x, KC_DECISION_PROBLEMS, in->out,
-                                             1, NULL) != KC_ERR_ARG);
+    CHECK(model == NULL || kc_function_evaluate(ctx, NULL, kc_model_function(model), in->x,
+                                                KC_PER_OUTPUT, in->out, 1, NULL) != KC_ERR_ARG);
     kc_model_free(ctx, model);
     kc_kernel_free(ctx, kernel);
 }

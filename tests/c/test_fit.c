@@ -215,10 +215,10 @@ static void a_weight_of_two_is_a_sample_given_twice(void)
         svm_fit a = svm_fit_make(ctx, NULL, &settings, kernel, &data);
         svm_fit b = svm_fit_make(ctx, NULL, &settings, kernel, &twice_data);
         REQUIRE(a.status == KC_OK && b.status == KC_OK);
-        CHECK(kc_model_decision(ctx, NULL, a.model, &c.points, KC_DECISION_PROBLEMS, a_values, 1,
-                                NULL) == KC_OK);
-        CHECK(kc_model_decision(ctx, NULL, b.model, &c.points, KC_DECISION_PROBLEMS, b_values, 1,
-                                NULL) == KC_OK);
+        CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(a.model), &c.points, KC_PER_OUTPUT,
+                                   a_values, 1, NULL) == KC_OK);
+        CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(b.model), &c.points, KC_PER_OUTPUT,
+                                   b_values, 1, NULL) == KC_OK);
         for (size_t i = 0; i < 40; i++)
             CHECK_NEAR(a_values[i], b_values[i], 1e-5);
         CHECK_NEAR(a.total.dual, b.total.dual, 1e-7 * (1 + fabs(a.total.dual)));
@@ -266,8 +266,8 @@ static void check_problems(int32_t multiclass, kc_svm_type type)
     const int64_t n_problems = multiclass == KC_ONE_VS_ONE ? 6 : 4;
     CHECK(fit.info.n_problems == n_problems);
     CHECK(fit.info.n_coef_rows == (multiclass == KC_ONE_VS_ONE ? 3 : 4));
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &c.points, KC_DECISION_PROBLEMS, values,
-                            n_problems, NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &c.points, KC_PER_OUTPUT,
+                               values, n_problems, NULL) == KC_OK);
     int64_t index = 0;
     for (int32_t i = 0; i < 4; i++)
         for (int32_t j = multiclass == KC_ONE_VS_ONE ? i + 1 : 3; j < 4; j++, index++) {
@@ -277,8 +277,8 @@ static void check_problems(int32_t multiclass, kc_svm_type type)
             CHECK(alone.status == KC_OK);
             CHECK_NEAR(alone.total.dual, fit.problems[index].dual,
                        1e-6 * (1 + fabs(alone.total.dual)));
-            CHECK(kc_model_decision(ctx, NULL, alone.model, &c.points, KC_DECISION_PROBLEMS, one, 1,
-                                    NULL) == KC_OK);
+            CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(alone.model), &c.points,
+                                       KC_PER_OUTPUT, one, 1, NULL) == KC_OK);
             for (size_t k = 0; k < c.n; k++)
                 CHECK_NEAR(values[k * (size_t)n_problems + (size_t)index], one[k], 1e-4);
             svm_fit_free(ctx, &alone);
@@ -352,8 +352,8 @@ static void a_hard_margin_separates_or_says_that_it_cannot(void)
     CHECK(says(&no.err, "separated", "C is infinite"));
     REQUIRE(yes.status == KC_OK);
     CHECK(yes.total.dtype == KC_F64);
-    CHECK(kc_model_decision(ctx, NULL, yes.model, &points, KC_DECISION_PROBLEMS, values, 1, NULL) ==
-          KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(yes.model), &points, KC_PER_OUTPUT,
+                               values, 1, NULL) == KC_OK);
     for (size_t i = 0; i < 4; i++) /* by symmetry all four lie on the margin */
         CHECK_NEAR(values[i], xor_classes[i] == 1 ? 1 : -1, 1e-7);
     CHECK_NEAR(yes.total.norm * yes.total.norm, yes.total.dual * 2, 1e-6); /* |w|^2 = sum alpha */
@@ -381,8 +381,8 @@ static void a_hard_tube_holds_all_targets_or_is_said_not_to_exist(void)
     CHECK(yes.total.n_bounded == 0);
     CHECK(yes.total.epsilon >= 0.1 && yes.total.epsilon < 0.1 + 1e-8);
     CHECK_NEAR(yes.total.primal, yes.total.dual, 1e-6);
-    CHECK(kc_model_decision(ctx, NULL, yes.model, &points, KC_DECISION_PROBLEMS, values, 1, NULL) ==
-          KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(yes.model), &points, KC_PER_OUTPUT,
+                               values, 1, NULL) == KC_OK);
     for (size_t i = 0; i < 4; i++) /* by symmetry all four lie on the tube */
         CHECK_NEAR(values[i], targets[i] == 1 ? 0.9 : 0.1, 1e-7);
     for (size_t i = 0; i < 2; i++)

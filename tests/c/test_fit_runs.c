@@ -89,10 +89,10 @@ static void a_given_matrix_is_as_good_as_its_kernel(void)
     CHECK(a.info.n_support == b.info.n_support);
     CHECK(memcmp(a.support, b.support, (size_t)a.info.n_support * sizeof *a.support) == 0);
     CHECK(memcmp(a.coef, b.coef, 2 * (size_t)a.info.n_support * sizeof *a.coef) == 0);
-    CHECK(kc_model_decision(ctx, NULL, a.model, &c.points, KC_DECISION_PROBLEMS, a_values, 3,
-                            NULL) == KC_OK);
-    CHECK(kc_model_decision(ctx, NULL, b.model, &matrix, KC_DECISION_PROBLEMS, b_values, 3, NULL) ==
-          KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(a.model), &c.points, KC_PER_OUTPUT,
+                               a_values, 3, NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(b.model), &matrix, KC_PER_OUTPUT,
+                               b_values, 3, NULL) == KC_OK);
     CHECK(memcmp(a_values, b_values, sizeof a_values) == 0);
     svm_fit_free(ctx, &a);
     svm_fit_free(ctx, &b);
@@ -233,7 +233,8 @@ static void a_time_limit_leaves_a_usable_model(void)
     REQUIRE(fit.status == KC_OK);
     CHECK(fit.total.stop == KC_STOP_TIME);
     CHECK(fit.total.gap > 0 && fit.total.violation > settings.tol);
-    CHECK(kc_model_predict(ctx, NULL, fit.model, &c.points, 0, classes, NULL) == KC_OK);
+    CHECK(kc_function_predict(ctx, NULL, kc_model_function(fit.model), &c.points, 0, classes,
+                              NULL) == KC_OK);
     free(classes);
     svm_fit_free(ctx, &fit);
     svm_case_free(&c);
@@ -331,8 +332,8 @@ static void a_fit_finished_before_its_first_step_spreads_its_sums_evenly(void)
     CHECK(isnan(fit.total.primal) && isnan(fit.total.dual) && isnan(fit.total.gap));
     CHECK(isnan(fit.total.violation) && isnan(fit.total.norm));
     double intercept = -1, *coef = malloc(40000 * sizeof *coef);
-    kc_model_intercepts(fit.model, &intercept);
-    kc_model_coef(fit.model, coef);
+    CHECK(kc_function_intercepts(kc_model_function(fit.model), &intercept, 1, NULL) == KC_OK);
+    CHECK(kc_model_coef(fit.model, coef, 40000, NULL) == KC_OK);
     CHECK(intercept == 0);
     for (int i = 1; i < 40000; i++)
         CHECK(coef[i] == coef[i - 1] || (coef[i - 1] < 0 && coef[i] > 0));
@@ -439,8 +440,8 @@ static kc_status fit_and_predict(kc_context *in, const svm_case *c, int32_t type
         status = kc_svm_fit(in, NULL, &settings, is_given ? NULL : kernel, &data, &model, NULL,
                             NULL, NULL);
     if (status == KC_OK)
-        status =
-            kc_model_decision(in, NULL, model, &c->points, KC_DECISION_PROBLEMS, values, 3, NULL);
+        status = kc_function_evaluate(in, NULL, kc_model_function(model), &c->points, KC_PER_OUTPUT,
+                                      values, 3, NULL);
     kc_model_free(in, model);
     kc_kernel_free(in, kernel);
     return status;

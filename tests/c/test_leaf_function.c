@@ -189,7 +189,8 @@ static void a_model_predicts_with_the_function_it_was_fitted_with(void)
     settings.C = 100;
     REQUIRE(kc_svm_fit(ctx, NULL, &settings, function, &data, &model, NULL, NULL, NULL) == KC_OK);
     kc_kernel_free(ctx, function);
-    CHECK(kc_model_predict(ctx, NULL, model, &view.points, 0, predicted, NULL) == KC_OK);
+    CHECK(kc_function_predict(ctx, NULL, kc_model_function(model), &view.points, 0, predicted,
+                              NULL) == KC_OK);
     for (size_t i = 0; i < N; i++)
         n_right += predicted[i] == classes[i];
     CHECK(n_right >= N - 2);

@@ -65,7 +65,8 @@ static void check_round_trip(int32_t n_classes, int32_t multiclass, kc_precision
     double *vectors = malloc((size_t)fit.info.n_support * 4 * sizeof *vectors);
     double *a = malloc(50 * n_problems * sizeof *a), *b = malloc(50 * n_problems * sizeof *b);
 
-    CHECK(kc_model_vectors(fit.model, vectors, NULL) == KC_OK);
+    CHECK(kc_function_points(kc_model_function(fit.model), vectors, fit.info.n_support * 4, NULL) ==
+          KC_OK);
     for (size_t k = 0; k < (size_t)fit.info.n_support; k++)
         for (size_t t = 0; t < 4; t++) {
             const double x = c.x[(size_t)fit.support[k] * 4 + t];
@@ -75,10 +76,10 @@ static void check_round_trip(int32_t n_classes, int32_t multiclass, kc_precision
     kc_model *again = make_again(&fit, kernel, vectors, NULL);
     kc_kernel_free(ctx, kernel);
     REQUIRE(again != NULL);
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &at.points, KC_DECISION_PROBLEMS, a,
-                            (int64_t)n_problems, NULL) == KC_OK);
-    CHECK(kc_model_decision(ctx, NULL, again, &at.points, KC_DECISION_PROBLEMS, b,
-                            (int64_t)n_problems, NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &at.points, KC_PER_OUTPUT,
+                               a, (int64_t)n_problems, NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(again), &at.points, KC_PER_OUTPUT, b,
+                               (int64_t)n_problems, NULL) == KC_OK);
     CHECK(memcmp(a, b, 50 * n_problems * sizeof *a) == 0);
     kc_model_free(ctx, again);
     svm_fit_free(ctx, &fit);
@@ -108,7 +109,8 @@ static void parts_that_do_not_fit_together_are_refused(void)
     double *vectors = malloc((size_t)info.n_support * 4 * sizeof *vectors);
     kc_error err;
 
-    CHECK(kc_model_vectors(fit.model, vectors, NULL) == KC_OK);
+    CHECK(kc_function_points(kc_model_function(fit.model), vectors, fit.info.n_support * 4, NULL) ==
+          KC_OK);
 #define REFUSED(change, words)                                                                     \
     do {                                                                                           \
         change;                                                                                    \
@@ -152,16 +154,17 @@ static void what_a_model_does_not_have_it_does_not_give(void)
     data.x = &matrix;
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, NULL, &data);
     REQUIRE(fit.status == KC_OK);
-    CHECK(kc_model_vectors(fit.model, out, &err) == KC_ERR_TYPE);
-    CHECK(kc_model_linear(fit.model, out, &err) == KC_ERR_TYPE);
-    CHECK(kc_model_predict(ctx, NULL, fit.model, &matrix, 0, classes, &err) == KC_ERR_TYPE);
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &c.points, KC_DECISION_PROBLEMS, out, 1, &err) ==
-          KC_ERR_SHAPE);
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &matrix, KC_DECISION_PROBLEMS, out, 0, &err) ==
-          KC_ERR_SHAPE);
+    CHECK(kc_function_points(kc_model_function(fit.model), out, 120, &err) == KC_ERR_TYPE);
+    CHECK(kc_function_weights(kc_model_function(fit.model), out, 4, &err) == KC_ERR_TYPE);
+    CHECK(kc_function_predict(ctx, NULL, kc_model_function(fit.model), &matrix, 0, classes, &err) ==
+          KC_ERR_TYPE);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &c.points, KC_PER_OUTPUT,
+                               out, 1, &err) == KC_ERR_SHAPE);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &matrix, KC_PER_OUTPUT, out,
+                               0, &err) == KC_ERR_SHAPE);
     k[31 * 3] = (double)NAN; /* the diagonal of a support vector, or of none */
-    const kc_status status =
-        kc_model_decision(ctx, NULL, fit.model, &matrix, KC_DECISION_PROBLEMS, out, 1, &err);
+    const kc_status status = kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &matrix,
+                                                  KC_PER_OUTPUT, out, 1, &err);
     CHECK(status == KC_OK ||
           (status == KC_ERR_NONFINITE && strstr(err.text, "row 3, column 3") != NULL));
     svm_fit_free(ctx, &fit);
@@ -191,14 +194,15 @@ static void support_columns_are_enough_of_a_matrix(void)
         for (size_t j = 0; j < n_support; j++)
             part[i * n_support + j] = k[i * 80 + (size_t)fit.support[j]];
     const kc_points columns = svm_view(part, 80, n_support);
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &matrix, KC_DECISION_PROBLEMS, a, 1, NULL) ==
-          KC_OK);
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &columns, KC_DECISION_PROBLEMS, b, 1, NULL) ==
-          KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &matrix, KC_PER_OUTPUT, a,
+                               1, NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &columns, KC_PER_OUTPUT, b,
+                               1, NULL) == KC_OK);
     CHECK(memcmp(a, b, sizeof a) == 0);
     kc_model *again = make_again(&fit, NULL, NULL, NULL);
     REQUIRE(again != NULL);
-    CHECK(kc_model_decision(ctx, NULL, again, &matrix, KC_DECISION_PROBLEMS, b, 1, NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(again), &matrix, KC_PER_OUTPUT, b, 1,
+                               NULL) == KC_OK);
     CHECK(memcmp(a, b, sizeof a) == 0);
     kc_model_free(ctx, again);
     svm_fit_free(ctx, &fit);
@@ -222,10 +226,12 @@ static void predictions_follow_from_the_decision_values(void)
         int n_right = 0;
 
         REQUIRE(fit.status == KC_OK);
-        CHECK(kc_model_decision(ctx, NULL, fit.model, &c.points, KC_DECISION_CLASSES, values, 4,
-                                NULL) == KC_OK);
-        CHECK(kc_model_predict(ctx, NULL, fit.model, &c.points, 0, classes, NULL) == KC_OK);
-        CHECK(kc_model_predict(ctx, NULL, fit.model, &c.points, 1, broken, NULL) == KC_OK);
+        CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &c.points, KC_PER_CLASS,
+                                   values, 4, NULL) == KC_OK);
+        CHECK(kc_function_predict(ctx, NULL, kc_model_function(fit.model), &c.points, 0, classes,
+                                  NULL) == KC_OK);
+        CHECK(kc_function_predict(ctx, NULL, kc_model_function(fit.model), &c.points, 1, broken,
+                                  NULL) == KC_OK);
         for (size_t i = 0; i < 200; i++) {
             int32_t best = 0;
 
@@ -257,8 +263,8 @@ static void *read_often(void *data)
         const size_t n = round % 2 == 0 ? 300 : 1 + (size_t)round;
         const kc_points view = svm_view(r->c->x, n, r->c->d);
 
-        r->n_wrong += kc_model_decision(ctx, NULL, r->model, &view, KC_DECISION_PROBLEMS, values, 3,
-                                        NULL) != KC_OK ||
+        r->n_wrong += kc_function_evaluate(ctx, NULL, kc_model_function(r->model), &view,
+                                           KC_PER_OUTPUT, values, 3, NULL) != KC_OK ||
                       memcmp(values, r->wanted, n * 3 * sizeof *values) != 0;
     }
     return NULL;
@@ -274,8 +280,8 @@ static void eight_threads_may_use_one_model(void)
     reader readers[8];
 
     REQUIRE(fit.status == KC_OK);
-    CHECK(kc_model_decision(ctx, NULL, fit.model, &c.points, KC_DECISION_PROBLEMS, wanted, 3,
-                            NULL) == KC_OK);
+    CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &c.points, KC_PER_OUTPUT,
+                               wanted, 3, NULL) == KC_OK);
     for (size_t k = 0; k < 8; k++) {
         readers[k] = (reader){fit.model, &c, wanted, 0};
         REQUIRE(pthread_create(&threads[k], NULL, read_often, &readers[k]) == 0);

@@ -1,4 +1,4 @@
-"""_capi.pxd says what kcore.h and the file it includes say."""
+"""_capi.pxd and its part say what kcore.h and the files it includes say."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 INCLUDE = ROOT / "src" / "kcore" / "include" / "kcore"
-PARTS = ("base.h", "kernels.h", "kcore.h", "perceptrons.h")
+PARTS = ("base.h", "kernels.h", "functions.h", "kcore.h", "perceptrons.h")
 HEADER = "".join((INCLUDE / name).read_text() for name in PARTS)
-DECLARATIONS = ROOT / "python" / "kcore" / "_capi.pxd"
+DECLARATIONS = "".join(
+    (ROOT / "python" / "kcore" / name).read_text()
+    for name in ("_capi.pxd", "_capi_perceptrons.pxd")
+)
 
 FUNCTION = re.compile(r"([\w ]+[ *]+)(kc_\w+)\(([^()]*)\)")
 
@@ -99,7 +102,7 @@ def differences(header, declarations):
 
 
 def test_every_declaration_agrees_with_the_header():
-    assert differences(HEADER, DECLARATIONS.read_text()) == []
+    assert differences(HEADER, DECLARATIONS) == []
 
 
 def test_the_reader_sees_functions_structs_and_enumerations():
@@ -128,6 +131,6 @@ def test_the_reader_sees_functions_structs_and_enumerations():
     ],
 )  # fmt: skip
 def test_a_planted_difference_is_found(old, new, name):
-    declarations = DECLARATIONS.read_text()
+    declarations = DECLARATIONS
     assert old in declarations
     assert name in differences(HEADER, declarations.replace(old, new))

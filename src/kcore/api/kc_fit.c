@@ -29,6 +29,7 @@ static kc_status read_data(const kc_kernel *kernel, const kc_svm_data *from, kc_
     if (from == NULL)
         return kc_fail(err, KC_ERR_ARG, "data is NULL");
     KC_TRY(kc_struct_read(out, sizeof *out, from, "data", err));
+    KC_TRY(kc_function_check_labels(out->labels, out->n_classes, err));
     if (out->kernel_fn != NULL)
         return check_function(kernel, out, err);
     if (out->x == NULL)

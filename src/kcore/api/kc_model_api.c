@@ -10,88 +10,60 @@
 
 kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error *err)
 {
-    const kc_packed *points = &model->f.points;
+    kc_function_info f = {.struct_size = sizeof f};
+
+    KC_TRY(kc_function_describe(&model->function, &f, err));
     const kc_model_info info = {
         .type = model->type,
         .multiclass = model->multiclass,
         .n_classes = model->n_classes,
-        .dtype = model->f.dtype,
-        .storage = points->is_sparse ? KC_CSR : KC_DENSE,
-        .is_given = model->f.kernel == NULL,
-        .is_linear = kc_expansion_is_linear(&model->f),
-        .n_problems = (int64_t)model->f.n_outputs,
-        .n_coef_rows = (int64_t)model->f.n_rows,
-        .n_support = (int64_t)model->f.n,
-        .n_values = (int64_t)kc_packed_n_values(points),
-        .n_cols = (int64_t)model->f.n_cols,
+        .dtype = f.dtype,
+        .storage = f.storage,
+        .is_given = f.is_given,
+        .is_linear = f.is_linear,
+        .n_problems = f.n_outputs,
+        .n_coef_rows = (int64_t)model->function.f.n_rows,
+        .n_support = f.n_points,
+        .n_values = f.n_values,
+        .n_cols = f.n_cols,
     };
-
     KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
     kc_struct_write(out, &info, sizeof info);
     return KC_OK;
 }
 
-static void copy_out(void *to, const void *from, size_t n_bytes)
+const kc_function *kc_model_function(const kc_model *model)
 {
-    if (n_bytes > 0)
-        memcpy(to, from, n_bytes);
+    return &model->function;
 }
 
-void kc_model_support(const kc_model *model, int32_t *out)
+static kc_status copy_out(void *to, int64_t n, const void *from, size_t wanted, size_t size,
+                          const char *name, kc_error *err)
 {
-    copy_out(out, model->support, model->f.n * sizeof *out);
-}
-
-void kc_model_class_counts(const kc_model *model, int32_t *out)
-{
-    copy_out(out, model->class_counts,
-             (model->n_classes > 0 ? (size_t)model->n_classes : 1) * sizeof *out);
-}
-
-void kc_model_intercepts(const kc_model *model, double *out)
-{
-    copy_out(out, model->f.intercepts, model->f.n_outputs * sizeof *out);
-}
-
-void kc_model_coef(const kc_model *model, double *out)
-{
-    copy_out(out, model->f.coef, model->f.n_rows * model->f.n * sizeof *out);
-}
-
-static kc_status check_vectors(const kc_model *model, kc_error *err)
-{
-    if (model->f.kernel == NULL)
-        return kc_fail(err, KC_ERR_TYPE,
-                       "a model fitted to a kernel matrix has no support vectors, only indices");
+    KC_TRY(kc_check_length(to, n, wanted, name, err));
+    if (wanted > 0)
+        memcpy(to, from, wanted * size);
     return KC_OK;
 }
 
-kc_status kc_model_vectors(const kc_model *model, double *out, kc_error *err)
+kc_status kc_model_support(const kc_model *model, int32_t *out, int64_t n, kc_error *err)
 {
-    KC_TRY(check_vectors(model, err));
-    for (size_t i = 0; i < model->f.n; i++)
-        kc_expansion_point(&model->f, i, out + i * model->f.n_cols);
-    return KC_OK;
+    return copy_out(out, n, model->support, model->function.f.n, sizeof *out, "support indices",
+                    err);
 }
 
-kc_status kc_model_vectors_csr(const kc_model *model, int64_t *indptr, int32_t *indices,
-                               double *values, kc_error *err)
+kc_status kc_model_class_counts(const kc_model *model, int32_t *out, int64_t n, kc_error *err)
 {
-    const kc_packed *points = &model->f.points;
-
-    KC_TRY(check_vectors(model, err));
-    if (!points->is_sparse)
-        return kc_fail(err, KC_ERR_TYPE, "the support vectors are dense");
-    kc_packed_copy_csr(points, indptr, indices, values);
-    return KC_OK;
+    return copy_out(out, n, model->class_counts,
+                    model->n_classes > 0 ? (size_t)model->n_classes : 1, sizeof *out,
+                    "class counts", err);
 }
 
-kc_status kc_model_linear(const kc_model *model, double *out, kc_error *err)
+kc_status kc_model_coef(const kc_model *model, double *out, int64_t n, kc_error *err)
 {
-    if (!kc_expansion_is_linear(&model->f))
-        return kc_fail(err, KC_ERR_TYPE, "only a linear kernel has weights");
-    kc_expansion_weights(&model->f, out);
-    return KC_OK;
+    const kc_expansion *f = &model->function.f;
+
+    return copy_out(out, n, f->coef, f->n_rows * f->n, sizeof *out, "coefficients", err);
 }
 
 /* ---- In ----------------------------------------------------------------------------------- */
@@ -210,6 +182,7 @@ static kc_status read_parts(const kc_model_parts *from, parts *in, kc_error *err
     KC_TRY(kc_struct_read(&in->info, sizeof in->info, in->p.info, "info", err));
     in->n_counts = in->info.n_classes > 0 ? (size_t)in->info.n_classes : 1;
     KC_TRY(check_kind(&in->info, err));
+    KC_TRY(kc_function_check_labels(in->p.labels, in->info.n_classes, err));
     KC_TRY(check_sizes(&in->info, err));
     KC_TRY(check_points(in, err));
     KC_TRY(check_counts(in, err));
@@ -218,29 +191,10 @@ static kc_status read_parts(const kc_model_parts *from, parts *in, kc_error *err
     return check_finite(in->p.intercepts, (size_t)in->info.n_problems, "intercepts", err);
 }
 
-/* Packed points may borrow the arrays of a CSR view: taking them all makes them the model's. */
-static kc_status pack_vectors(kc_call *call, const parts *in, kc_packed *out)
-{
-    const size_t n = (size_t)in->info.n_support;
-    kc_packed borrowed;
-    kc_status status;
-    int32_t *all;
-
-    *out = (kc_packed){.dtype = in->info.dtype, .d = (size_t)in->info.n_cols};
-    if (in->info.is_given || n == 0)
-        return KC_OK;
-    KC_TRY(kc_packed_create(call, in->p.x, in->info.dtype, &borrowed));
-    all = kc_call_take(call, n, sizeof *all);
-    for (size_t i = 0; all != NULL && i < n; i++)
-        all[i] = (int32_t)i;
-    status = all != NULL ? kc_packed_take(call, &borrowed, all, n, out) : kc_fail_nomem(call->err);
-    kc_packed_free(call->ctx, &borrowed);
-    return status;
-}
-
 static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
 {
-    kc_packed points;
+    const bool has_points = !in->info.is_given && in->info.n_support > 0;
+    kc_packed points = {.dtype = in->info.dtype, .d = (size_t)in->info.n_cols};
     kc_model_spec spec = {
         .type = in->info.type,
         .multiclass = in->info.multiclass,
@@ -254,10 +208,12 @@ static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
         .class_counts = in->p.class_counts,
         .coef = in->p.coef,
         .intercepts = in->p.intercepts,
+        .labels = in->p.labels,
     };
     kc_status status;
 
-    KC_TRY(pack_vectors(call, in, &points));
+    if (has_points)
+        KC_TRY(kc_function_pack(call, in->p.x, in->info.dtype, &points));
     status = kc_model_make(call, &spec, out);
     kc_packed_free(call->ctx, &points); /* empty where the model has them */
     return status;

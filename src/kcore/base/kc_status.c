@@ -22,3 +22,14 @@ kc_status kc_fail_nomem(kc_error *err)
 {
     return kc_fail(err, KC_ERR_NOMEM, "out of memory, or the memory_limit of the context reached");
 }
+
+kc_status kc_check_length(const void *out, int64_t n, size_t wanted, const char *name,
+                          kc_error *err)
+{
+    if (n < 0 || (uint64_t)n != wanted)
+        return kc_fail(err, KC_ERR_SHAPE, "the array for %s has room for %lld, must have %zu", name,
+                       (long long)n, wanted);
+    if (out == NULL && wanted > 0)
+        return kc_fail(err, KC_ERR_ARG, "the array for %s is NULL", name);
+    return KC_OK;
+}

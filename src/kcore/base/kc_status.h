@@ -14,6 +14,11 @@ kc_status kc_fail(kc_error *err, kc_status status, const char *format, ...) KC_P
 /* "could not allocate N bytes" is the only thing to say of it. */
 kc_status kc_fail_nomem(kc_error *err);
 
+/* Whether a caller's array is as long as what will be copied into it: `name` has `wanted` entries.
+ */
+kc_status kc_check_length(const void *out, int64_t n, size_t wanted, const char *name,
+                          kc_error *err);
+
 /* Passes a failure on, where nothing is held that must be released. */
 #define KC_TRY(call)                                                                               \
     do {                                                                                           \

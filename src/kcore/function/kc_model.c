@@ -44,8 +44,26 @@ static kc_status lay_out(kc_call *call, const kc_model_spec *spec, kc_expansion 
     return KC_OK;
 }
 
+/* What the problems' decision values say; libsvm's rule for zeros. */
+static kc_decoding decoding_of(const kc_model_spec *spec)
+{
+    if (spec->type == KC_ONE_CLASS) /* outside, inside */
+        return (kc_decoding){KC_DECODE_SIGN, .n_classes = 2, .class_of_zero = 0};
+    if (spec->n_classes == 0)
+        return (kc_decoding){KC_DECODE_VALUES, 0, 0};
+    if (spec->n_classes == 2)
+        return (kc_decoding){KC_DECODE_SIGN, .n_classes = 2, .class_of_zero = 1};
+    return (kc_decoding){
+        kc_is_pairwise(spec->multiclass, spec->n_classes) ? KC_DECODE_PAIRS : KC_DECODE_LARGEST,
+        .n_classes = spec->n_classes,
+    };
+}
+
 static kc_status fill_model(kc_call *call, const kc_model_spec *spec, kc_model *model)
 {
+    static const int32_t sides[] = {-1, 1};
+    const kc_labels outside_inside = {sides, 2, sizeof *sides, sizeof *sides};
+    const kc_decoding how = decoding_of(spec);
     kc_expansion from = {
         .kernel = spec->kernel,
         .dtype = spec->dtype,
@@ -70,7 +88,9 @@ static kc_status fill_model(kc_call *call, const kc_model_spec *spec, kc_model *
     KC_TRY(lay_out(call, spec, &from));
     if (spec->points != NULL)
         from.points = *spec->points;
-    KC_TRY(kc_expansion_create(call, &from, &model->f));
+    KC_TRY(kc_function_fill(call, &from, &how,
+                            spec->type == KC_ONE_CLASS ? &outside_inside : spec->labels,
+                            &model->function));
     if (spec->points != NULL)
         *spec->points = from.points;
     return KC_OK;
@@ -93,7 +113,7 @@ void kc_model_free(kc_context *ctx, kc_model *model)
 {
     if (model == NULL)
         return;
-    kc_expansion_free(ctx, &model->f);
+    kc_function_clear(ctx, &model->function);
     kc_free(ctx, model->support);
     kc_free(ctx, model->class_counts);
     kc_free(ctx, model);

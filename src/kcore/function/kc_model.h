@@ -1,17 +1,17 @@
-/* A fitted SVM: an expansion, and what its outputs mean (kc_model_info, kcore.h).
+/* A fitted SVM: a function, and what only an SVM has (kc_model_info, kcore.h).
  *
  * Immutable once made; holds no pointer into the data it was fitted to. */
 #ifndef KC_MODEL_H
 #define KC_MODEL_H
 
 #include "base/kc_call.h"
-#include "function/kc_expansion.h"
+#include "function/kc_function.h"
 
 struct kc_model {
     int32_t type, multiclass;
     int32_t n_classes; /* 0 where there are none */
-    kc_expansion f;
-    int32_t *support;      /* f.n: samples of the fit */
+    kc_function function;
+    int32_t *support;      /* a sample of the fit for each point */
     int32_t *class_counts; /* max(1, n_classes) */
 };
 
@@ -25,6 +25,7 @@ typedef struct kc_model_spec {
     const int32_t *support, *class_counts;
     const double *coef;       /* kc_coef_rows() x n_support */
     const double *intercepts; /* kc_problem_count() */
+    const kc_labels *labels;  /* of the classes; NULL: none */
 } kc_model_spec;
 
 kc_status kc_model_make(kc_call *call, const kc_model_spec *spec, kc_model **out);
@@ -46,12 +47,6 @@ KC_INLINE size_t kc_coef_rows(int32_t multiclass, int32_t n_classes)
 {
     return kc_is_pairwise(multiclass, n_classes) ? (size_t)n_classes - 1
                                                  : kc_problem_count(multiclass, n_classes);
-}
-
-/* The problem of classes i < j. */
-KC_INLINE size_t kc_pair_index(size_t n_classes, size_t i, size_t j)
-{
-    return i * (2 * n_classes - i - 1) / 2 + (j - i - 1);
 }
 
 #endif

@@ -60,23 +60,12 @@ static kc_status find_support(kc_call *call, const kc_training *t, support *out)
 static kc_status take_support(kc_call *call, const kc_training *t, const support *found,
                               kc_packed *out)
 {
-    int32_t *all;
     kc_points taken;
-    kc_packed borrowed;
-    kc_status status;
 
     if (!t->is_refined)
         return kc_packed_take(call, &t->points, found->places, found->n, out);
-    all = kc_call_take(call, found->n, sizeof *all);
-    if (all == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t i = 0; i < found->n; i++)
-        all[i] = (int32_t)i;
     KC_TRY(kc_points_take(call, t->data->x, found->samples, found->n, &taken));
-    KC_TRY(kc_packed_create(call, &taken, KC_F64, &borrowed));
-    status = kc_packed_take(call, &borrowed, all, found->n, out);
-    kc_packed_free(call->ctx, &borrowed);
-    return status;
+    return kc_function_pack(call, &taken, KC_F64, out);
 }
 
 static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
@@ -101,6 +90,7 @@ static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
         .class_counts = found.counts,
         .coef = found.coef,
         .intercepts = t->intercepts,
+        .labels = t->data->labels,
     };
     status = kc_model_make(call, &spec, out);
     kc_packed_free(call->ctx, &points); /* empty where the model has them */

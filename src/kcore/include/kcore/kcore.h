@@ -1,8 +1,9 @@
 /* kcore: kernel machines in C.
  *
  * This file includes the whole public interface.  In reading order: kcore/base.h (status and
- * errors, context, calls, samples, labels), kcore/kernels.h, and here support vector machines,
- * models and prediction; kcore/perceptrons.h.
+ * errors, context, calls, samples, labels), kcore/kernels.h, kcore/functions.h
+ * (what learners leave behind, and prediction), here support vector machines and their models;
+ * kcore/perceptrons.h.
  *
  * Rules that hold everywhere:
  *   - Functions that can fail return kc_status; results come through pointers, and only on success.
@@ -16,6 +17,7 @@
 #define KCORE_KCORE_H
 
 #include "kcore/base.h"
+#include "kcore/functions.h"
 #include "kcore/kernels.h"
 
 #ifdef __cplusplus
@@ -94,6 +96,8 @@ typedef struct kc_svm_data {
                                 rows are kept as any others; NULL: none */
     void *kernel_data;       /* its first argument */
     int64_t n_samples;       /* n, with kernel_fn; else not read */
+    const kc_labels *labels; /* n_classes of them, of any type, for kc_function_labels: copied;
+                                NULL: none */
 } kc_svm_data;
 
 /* Why a solver ended.  All but the first leave a feasible, usable solution that is not optimal. */
@@ -194,26 +198,27 @@ typedef struct kc_model_info {
 KC_API KC_MUST_CHECK kc_status kc_model_describe(const kc_model *model, kc_model_info *out,
                                                  kc_error *err);
 
-/* Copies into the caller's arrays.  Support vectors are sorted by class, then by index. */
-KC_API void kc_model_support(const kc_model *model, int32_t *out); /* n_support: sample indices */
-KC_API void kc_model_class_counts(const kc_model *model,
-                                  int32_t *out); /* max(1, n_classes): support vectors of each */
-KC_API void kc_model_intercepts(const kc_model *model, double *out); /* n_problems */
+/* The decision functions, an output for each problem: borrowed, as long as the model lives.  It has
+ * all that predicting takes.  Two classes: a value of 0 says class 1.  One-class: class 1, labelled
+ * 1, is inside, class 0, labelled -1, outside, and a value of 0 says outside; labels are int32_t.
+ */
+KC_API const kc_function *kc_model_function(const kc_model *model);
+
+/* Copies into the caller's arrays, whose lengths are said and must be right.  Support vectors are
+ * sorted by class, then by index. */
+KC_API KC_MUST_CHECK kc_status kc_model_support(const kc_model *model, int32_t *out, int64_t n,
+                                                kc_error *err); /* n_support: sample indices */
+KC_API KC_MUST_CHECK kc_status
+kc_model_class_counts(const kc_model *model, int32_t *out, int64_t n,
+                      kc_error *err); /* max(1, n_classes): support vectors of each */
 
 /* n_coef_rows x n_support.  One-vs-one: for a support vector of class c, row r belongs to the
  * problem of c against the r-th of the other classes. */
-KC_API void kc_model_coef(const kc_model *model, double *out);
+KC_API KC_MUST_CHECK kc_status kc_model_coef(const kc_model *model, double *out, int64_t n,
+                                             kc_error *err);
 
-/* The support vectors: dense, n_support x n_cols, as doubles (exact, whatever the dtype); CSR. */
-KC_API KC_MUST_CHECK kc_status kc_model_vectors(const kc_model *model, double *out, kc_error *err);
-KC_API KC_MUST_CHECK kc_status kc_model_vectors_csr(const kc_model *model, int64_t *indptr,
-                                                    int32_t *indices, double *values,
-                                                    kc_error *err);
-
-/* Linear kernel: n_problems x n_cols, f(x) = w.x + intercept. */
-KC_API KC_MUST_CHECK kc_status kc_model_linear(const kc_model *model, double *out, kc_error *err);
-
-/* A model from what the functions above gave: the same bits of every decision value.
+/* A model from what the functions above and those of its function gave: the same bits of every
+ * decision value.
  * info->struct_size as always; x NULL where info->is_given. */
 typedef struct kc_model_parts {
     size_t struct_size; /* sizeof(kc_model_parts) */
@@ -224,34 +229,10 @@ typedef struct kc_model_parts {
     const int32_t *class_counts; /* max(1, n_classes) */
     const double *coef;          /* n_coef_rows x n_support */
     const double *intercepts;    /* n_problems */
+    const kc_labels *labels;     /* n_classes of them; NULL: none */
 } kc_model_parts;
 KC_API KC_MUST_CHECK kc_status kc_model_create(kc_context *ctx, const kc_model_parts *parts,
                                                kc_model **out, kc_error *err);
-
-/* ---- Prediction --------------------------------------------------------------------------- */
-
-/* Where info->is_given, x is a matrix of kernel values between the samples to predict and all
- * samples of the fit, or the support vectors alone, in their order. */
-
-typedef enum kc_decision_shape {
-    KC_DECISION_PROBLEMS = 1, /* a column for each problem */
-    KC_DECISION_CLASSES = 2   /* a column for each class, where there are more than two: votes, and
-                                 sums of decision values squeezed into (-1/3, 1/3) to break ties */
-} kc_decision_shape;
-
-/* out[i * out_ld + k]; equal bits however the samples are cut into calls.  On failure out holds no
- * meaning. */
-KC_API KC_MUST_CHECK kc_status kc_model_decision(kc_context *ctx, const kc_run *run,
-                                                 const kc_model *model, const kc_points *x,
-                                                 kc_decision_shape shape, double *out,
-                                                 int64_t out_ld, kc_error *err);
-
-/* out[i] = the class of x_i; one-class: 1 or -1.  Votes: ties go to the lowest class, or with
- * break_ties to the largest value of KC_DECISION_CLASSES.  The SVR types have no classes: their
- * prediction is the decision value. */
-KC_API KC_MUST_CHECK kc_status kc_model_predict(kc_context *ctx, const kc_run *run,
-                                                const kc_model *model, const kc_points *x,
-                                                int32_t break_ties, int32_t *out, kc_error *err);
 
 #ifdef __cplusplus
 }
