@@ -2,15 +2,17 @@
 
     python bench/plots.py result.json --output folder
 
-``ratios.svg``: how many times as long each peer takes, case by case. ``scaling.svg``: time against
-n on logarithmic axes, with the limit that no exact method can pass: the kernel values that the
-gradient of all samples at the solution needs, at the speed of kcore's kernel.
+``ratios.svg``: times of the other libraries divided by those of kcore, case by case, and their
+geometric means. ``scaling.svg``: time against n on logarithmic axes, with the limit of any exact
+method: the kernel values that the gradient of all samples at the solution needs, at the speed of
+kcore's kernel.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 COLOURS = {
     "kcore": "#0b6e4f",
@@ -63,36 +66,38 @@ def draw_ratios(result: dict[str, Any], path: Path) -> None:
     ]
     if not cases or not peers:
         return
-    height = 0.8 / len(peers)
-    figure, axes = plt.subplots(figsize=(7, 1 + 0.14 * len(cases) * (len(peers) + 1)))
+    height = 0.7 / len(peers)
+    figure, axes = plt.subplots(figsize=(7, 1 + 0.27 * len(cases)))
     for p, peer in enumerate(peers):
-        for c, case in enumerate(cases):
-            ours, theirs = (best_seconds(case, name, threads) for name in (subject, peer))
-            if ours is None or theirs is None:
-                continue
-            axes.barh(
-                c + (p + 0.5) * height - 0.4,
-                theirs / ours,
-                height=height,
-                color=COLOURS[peer],
-                label=peer,
-            )
+        ratios = {
+            c: theirs / ours
+            for c, case in enumerate(cases)
+            if (ours := best_seconds(case, subject, threads)) is not None
+            and (theirs := best_seconds(case, peer, threads)) is not None
+        }
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        places = [c + (p + 0.5) * height - 0.35 for c in ratios]
+        # Bars begin at 1, where both take the same time.
+        lengths = [ratio - 1 for ratio in ratios.values()]
+        colour = COLOURS[peer]
+        label = f"{peer}: {mean:.3g}x in the mean"
+        axes.barh(places, lengths, left=1, height=height, color=colour, label=label)
+        axes.axvline(mean, color=colour, linewidth=1, linestyle="--")
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(cases)), [case["name"] for case in cases])
-    axes.invert_yaxis()
-    axes.set_xlabel(f"time of fit / time of {subject}, {threads} threads")
-    axes.legend(*once_each(axes), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(peers))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}x"))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_yticks(range(len(cases)), [case["name"] for case in cases], fontsize=8)
+    axes.set_ylim(len(cases) - 0.5, -0.5)
+    axes.set_title(f"Fits on real data: how many times faster {subject} is", fontsize=11)
+    axes.set_xlabel(
+        f"time of the other library / time of {subject}, {threads} threads (longer bars are better)"
+    )
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=len(peers), fontsize=8)
     axes.grid(axis="x", alpha=0.3)
-    figure.savefig(path, bbox_inches="tight")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
-
-
-def once_each(axes: Any) -> tuple[list[Any], list[str]]:
-    """Return handles and labels of a legend, each label once."""
-    handles, labels = axes.get_legend_handles_labels()
-    by_label = dict(zip(labels, handles, strict=True))
-    return list(by_label.values()), list(by_label)
 
 
 def draw_scaling(result: dict[str, Any], path: Path) -> None:
@@ -120,12 +125,19 @@ def draw_scaling(result: dict[str, Any], path: Path) -> None:
             axes.plot(*zip(*known, strict=True), "k--", label="limit")
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xlabel("n")
-        axes.set_title(f"d = {same[0]['d']}, C = {C:g}", fontsize=10)
-        axes.grid(which="both", alpha=0.2)
-    panels[0][0].set_ylabel(f"seconds of fit, {threads} threads")
-    panels[0][-1].legend(fontsize=8)
-    figure.savefig(path, bbox_inches="tight")
+        sizes = sorted({case["n"] for case in same})
+        axes.set_xticks(sizes, [f"{n}" for n in sizes])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{1e3 * seconds:g}"))
+        axes.set_xlabel("samples")
+        axes.set_title(f"{same[0]['d']} features, C = {C:g}", fontsize=10)
+        axes.grid(alpha=0.3)
+    panels[0][0].set_ylabel(f"milliseconds of a fit, {threads} threads")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(labels), fontsize=8
+    )
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
 
 

@@ -1,12 +1,13 @@
-"""How the perceptron converges: mistakes, the criterion and the bound of the theorem, drawn.
+"""A drawing of how the perceptron converges: mistakes, the criterion and the theorem's bound.
 
-Two clusters that a line separates by a gap: the narrower it is, the more corrections the
-fixed-increment rule makes, and the more the theorem allows. Beside them the same clusters pushed
-into each other, on which the rule never ends, and its pocket.
+A gap separates two clusters. The narrower it is, the more corrections the fixed-increment rule
+makes, and the more the theorem allows. The bound is drawn for the vector that the perceptron found
+(``bound_``) and for the best one, that of the hard-margin support vector machine. For comparison,
+the same clusters overlap: there the rule never ends, and the pocket keeps the best vector.
 
     python examples/perceptron_convergence.py --output convergence.png
 
-Needs matplotlib (pip install kcore[plot]) for the picture; the figures are printed in any case.
+The picture needs matplotlib (pip install matplotlib); the numbers are printed in any case.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def draw_passes(axis: Any, series: list[tuple[str, NDArray[Any]]], endless: NDAr
     axis.plot(np.arange(1, len(endless) + 1), endless, color="gray", lw=0.7, label="overlapping")
     axis.set(xlabel="pass", xscale="log", yscale="symlog")
     axis.set_ylim(bottom=0)
-    axis.legend()
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=3, fontsize="small")
 
 
 def draw_bounds(axis: Any, runs: list[Run]) -> None:
@@ -124,12 +125,16 @@ def draw_bounds(axis: Any, runs: list[Run]) -> None:
         mine = [run for run in runs if run.rule == rule]
         gaps = [run.gap for run in mine]
         axis.plot(gaps, [run.model.n_updates_ for run in mine], "o-", color=color, label=rule)
-        axis.plot(gaps, [run.best for run in mine], "--", color=color, label=f"{rule}: bound")
-        axis.plot(gaps, [run.own for run in mine], ":", color=color, label="by own vector")
+        axis.plot(
+            gaps, [run.best for run in mine], "--", color=color, label=f"{rule}: bound, best vector"
+        )
+        axis.plot(
+            gaps, [run.own for run in mine], ":", color=color, label=f"{rule}: bound_ of the fit"
+        )
     axis.set(title="Corrections and their bounds", xlabel="gap between the classes")
     axis.set(xscale="log", yscale="log", ylabel="corrections")
     axis.invert_xaxis()
-    axis.legend(fontsize="small")
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize="small")
 
 
 def main() -> None:

@@ -4,7 +4,8 @@ The learners follow scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, 
 `Perceptron` and `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
 `kcore.features` explicit feature maps. `set_num_threads` and `get_num_threads` set and return the
 number of threads of calls that do not give one; `isa_name` returns the instruction set in use;
-`trim_memory` gives back the memory that the core keeps for the next call.
+`trim_memory` gives back the memory that the core keeps for the next call. `Progress` is what the
+callback of a learner is called with.
 
 Learners are loaded when they are first used: ``import kcore`` alone imports no scikit-learn.
 """
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kcore import exceptions, kernels
 from kcore._core import isa_name, trim_memory
 from kcore._core import version as _version
+from kcore._progress import Progress
 from kcore._threads import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "Progress",
     "__version__",
     "exceptions",
     "get_num_threads",

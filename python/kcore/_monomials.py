@@ -109,7 +109,7 @@ def levels(d: int, products: Products) -> Iterable[Level]:
 
 @functools.lru_cache(maxsize=32)
 def _small_levels(d: int, n_degrees: int, is_distinct: bool) -> tuple[Level, ...]:
-    """Return the degrees, kept: single samples take less time than finding out who is whose."""
+    """Return the degrees, kept: for single samples, finding them out takes longer than the map."""
     return tuple(_levels(d, n_degrees, is_distinct))
 
 

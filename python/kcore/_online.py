@@ -76,11 +76,11 @@ class CacheReport(NamedTuple):
     @classmethod
     def sum(cls, reports: list[CacheReport | None]) -> CacheReport | None:
         """Return what became of the rows of several calls, one after the other."""
-        told = [report for report in reports if report is not None]
-        if not told:
+        known = [report for report in reports if report is not None]
+        if not known:
             return None
-        computed, hit, evicted, _, used = zip(*told, strict=True)
-        return cls(sum(computed), sum(hit), sum(evicted), told[-1].bytes_allowed, max(used))
+        computed, hit, evicted, _, used = zip(*known, strict=True)
+        return cls(sum(computed), sum(hit), sum(evicted), known[-1].bytes_allowed, max(used))
 
 
 class FittedOnline(_core.SingleSampleState, Expansion):

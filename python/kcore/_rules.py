@@ -186,7 +186,7 @@ def theorem_bound(longest: float, norm: float, least: float, n_terms: int) -> fl
     """Return max |y|^2 |a|^2 / min(a.y)^2, times the terms of a correction.
 
     Infinity where that is beyond float64; None where the numbers are too small for their digits, or
-    too large to be told.
+    too large for float64.
     """
     if not (longest > SMALLEST and norm > SMALLEST and SMALLEST < least < math.inf):
         return None
@@ -207,7 +207,7 @@ def round_up(bound: float, off: float, reach: float) -> float:
 class Schedule:
     """eta(k) of the passes k = 0, 1, 2, ... of one call.
 
-    Steps are asked for ahead, since one call of the core makes many passes. One that cannot be told
+    Steps are computed ahead, since one call of the core makes many passes. One that cannot be made
     matters only once its pass is to be made: learning may well end before.
 
     Parameters
@@ -218,10 +218,10 @@ class Schedule:
 
     def __init__(self, eta: float | Callable[[int], float]) -> None:
         self._eta = eta
-        self._error: Exception | None = None  # of the pass behind those that were told
+        self._error: Exception | None = None  # of the pass after those whose steps are known
 
     def steps(self, first: int, n_passes: int) -> NDArray[np.float64]:
-        """Return the steps of the passes from `first` on, as many as can be told: one or more."""
+        """Return the steps of the passes from `first` on, as many as can be made: one or more."""
         if not callable(self._eta):
             return np.full(n_passes, _checked(self._eta, first))
         if self._error is not None:

@@ -332,7 +332,7 @@ def _coo_of(X: Any, name: str) -> Any:
 
 
 def take_rows(points: Points, rows: NDArray[np.integer[Any]]) -> Points:
-    """Return a copy of some rows, of which nobody else knows."""
+    """Return a copy of some rows that shares no memory with the samples."""
     if not isinstance(points, CSR):
         some: NDArray[Float] = points[rows]
         return some
