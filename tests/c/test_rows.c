@@ -216,6 +216,28 @@ static void what_the_caller_keeps_stays_and_what_it_does_not_goes(void)
     close_world(&w);
 }
 
+static void rows_that_are_asked_for_drive_out_what_is_kept(void)
+{
+    static moves m;
+    double out[N];
+    const void *rows[2];
+    kc_rng rng = kc_rng_seed(12);
+    world w;
+
+    REQUIRE(open_world(&w, NULL, NULL, KC_F64));
+    REQUIRE(open_store(&w, 3) == KC_OK);
+    make_moves(&m, &rng);
+    kc_moved moved = {m.points, m.delta, m.keep, 3};
+    memset(m.keep, KC_KEEP_HIGH, 3);
+    CHECK(kc_store_apply(&w.call, w.store, &all, &moved, m.grad, out) == KC_OK);
+    for (size_t i = 3; i < 13; i++) {
+        REQUIRE(kc_store_get(&w.call, w.store, &all, m.points + i, 2, rows) == KC_OK);
+        for (size_t k = 0; k < 2; k++)
+            CHECK(row_is_right(&w, &all, m.points[i + k], rows[k]));
+    }
+    close_world(&w);
+}
+
 static void nothing_moved_copies_the_gradient(void)
 {
     double grad[N];
@@ -543,6 +565,7 @@ int main(void)
     RUN(linear_rows_are_added_up_through_w);
     RUN(sparse_rows_are_added_up_like_dense_ones);
     RUN(what_the_caller_keeps_stays_and_what_it_does_not_goes);
+    RUN(rows_that_are_asked_for_drive_out_what_is_kept);
     RUN(nothing_moved_copies_the_gradient);
     RUN(gather_and_gram_are_parts_of_the_whole_matrix);
     RUN(a_given_matrix_is_read_in_place);

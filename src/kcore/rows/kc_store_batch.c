@@ -312,10 +312,11 @@ static void plan_hits(batch *b)
     }
 }
 
-static kc_status plan_slot(kc_call *call, kc_store *store, batch_row *row)
+/* Drives out rows of a rank up to `rank`, the lowest first. */
+static kc_status plan_slot(kc_call *call, kc_store *store, batch_row *row, int32_t rank)
 {
     bool evicted;
-    int32_t slot = kc_lru_reserve(store->lru, row->point, row->is_high, &evicted);
+    int32_t slot = kc_lru_reserve(store->lru, row->point, rank, &evicted);
 
     store->counters.rows_evicted += evicted;
     if (slot == KC_LRU_MISS)
@@ -376,7 +377,7 @@ static kc_status get_rows(kc_call *call, batch *b)
     plan_hits(b);
     for (size_t i = 0; i < b->n; i++)
         if (b->rows[i].is_computed && b->rows[i].slot == KC_LRU_MISS)
-            KC_TRY(plan_slot(call, b->store, &b->rows[i]));
+            KC_TRY(plan_slot(call, b->store, &b->rows[i], KC_LRU_RANKS - 1)); /* it must have one */
     plan_order(b);
     return b->n_before[b->n] > 0 ? run_batch(call, b) : KC_OK;
 }
@@ -417,7 +418,7 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
         row->is_high = worth == KC_KEEP_HIGH;
         row->is_dropped = worth == KC_KEEP_NOT;
         if (row->is_computed && row->slot == KC_LRU_MISS && worth != KC_KEEP_NOT)
-            KC_TRY(plan_slot(call, b->store, row));
+            KC_TRY(plan_slot(call, b->store, row, row->is_high));
     }
     plan_order(b);
     return run_batch(call, b);
