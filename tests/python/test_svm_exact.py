@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from audit import dense
-from conftest import assert_same_bits
+from conftest import assert_same_bits, quietly
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.kernels import RBF, Laplacian, Linear, Polynomial
 
@@ -139,4 +139,24 @@ def test_sparse_samples_give_the_bits_of_dense_ones(name, kernel, dtype, rng):
     expected = bits(model.fit(X, target))
     for form in (sp.csr_array, sp.csc_array, sp.coo_array):
         for found, wanted in zip(bits(model.fit(form(X), target)), expected, strict=True):
+            assert_same_bits(found, wanted)
+
+
+@pytest.mark.parametrize("seed", [29, 38, 39])
+def test_large_coefficients_leave_no_trace_of_the_cache(seed):
+    # Values are 1e10 times the tolerance: what steps rest on is close to their rounding.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((110, 4)) + 0.5
+    weights = 10.0 ** rng.uniform(-6, 6, 110)
+    model = OneClassSVM(kernel="linear", nu=0.5, tol=1e-4, precision="float32")
+    results = []
+    for cache in ("auto", 0.00105, 0.01):
+        quietly(model.set_params(cache_size=cache), X, None, sample_weight=weights)
+        results.append(bits(model))
+        b = np.zeros(110)
+        b[model.support_] = model.dual_coef_[0]
+        dual = -0.5 * ((X.T @ b) ** 2).sum()
+        assert model.fit_report_.dual == pytest.approx(dual, rel=1e-5)
+    for other in results[1:]:
+        for found, wanted in zip(other, results[0], strict=True):
             assert_same_bits(found, wanted)

@@ -344,7 +344,7 @@ static void certify_margins(const kc_dual *dual, kc_solution *solution)
             slack += c * fmax(0, 1 - margin);
     }
     solution->primal = half_norm(dual, solution->beta, solution->grad) / (least * least) + slack;
-    solution->gap = solution->primal - solution->dual;
+    solution->gap = fmax(solution->primal - solution->dual, 0);
 }
 
 double kc_dual_width(const kc_dual *dual, const kc_solution *solution)

@@ -245,8 +245,9 @@ static size_t pick_second(kc_pairs *pairs, int32_t g, size_t i, const void *row_
                          peak->max_up, isfinite(reach) && reach > 0 ? reach : 1, diag_at(pairs, i));
 
     peak->min_low = second.min_low;
-    /* Gains below the smallest number leave none. */
-    return second.at != KC_SMO_NONE ? second.at + begin : KC_SMO_NONE;
+    /* Gains below the smallest number leave none.  Where values are large beside the violation,
+     * their rounding may look like a violation of i by itself, with no curvature to divide by. */
+    return second.at != KC_SMO_NONE && second.at + begin != i ? second.at + begin : KC_SMO_NONE;
 }
 
 static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step *s,
