@@ -126,7 +126,7 @@ build/sanitize/build.ninja: | .venv/has-build
 build/thread/build.ninja: | .venv/has-build
 	@meson setup build/thread $(c_options) --buildtype=debugoptimized -Db_sanitize=thread > /dev/null
 
-test_steps := c-sanitize python c-release layers lists sizes symbols clang-format ruff \
+test_steps := c-sanitize python c-release attack-minute layers lists sizes symbols clang-format ruff \
 	cython-lint mypy stubtest
 slow_steps := c-thread c-valgrind python-slow
 .PHONY: test test-slow test-sklearn $(test_steps) $(slow_steps)

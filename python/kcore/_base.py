@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import exceptions
 from kcore._progress import ProgressCallback, ProgressPrinter
-from kcore._targets import as_targets, as_weights
+from kcore._targets import as_flat_labels, as_targets, as_weights
 from kcore._threads import n_threads
 from kcore._validate import (
     Points,
@@ -250,7 +250,7 @@ class Estimator(BaseEstimator):
         value = getattr(self, name)
         try:
             return choices[value]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             words = ", ".join(map(repr, choices))
             raise ValueError(f"{name} must be one of {words}, got {brief(value)}") from None
 
@@ -265,6 +265,8 @@ class Estimator(BaseEstimator):
 
     def _progress_callback(self) -> ProgressCallback | None:
         """Return the callback of a call: the user's own, or with `verbose` one that prints too."""
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be a function or None, got {brief(self.callback)}")
         if not self._is_verbose():
             return self.callback
         return ProgressPrinter(type(self).__name__, self.callback)
@@ -389,7 +391,7 @@ class Classifier(ClassifierMixin):
         float
         """
         predicted = self.predict(X)
-        labels = np.asarray(y).reshape(-1)
+        labels = as_flat_labels(y)
         if labels.shape != predicted.shape:
             raise ValueError(f"X has {len(predicted)} rows, y has shape {labels.shape}")
         weights = None if sample_weight is None else as_weights(sample_weight, len(predicted))

@@ -398,10 +398,10 @@ cdef class CompiledKernel:
         cdef list stack = []
         cdef KernelPart whole
         self.context = the_context
-        if len(nodes) == 1 and nodes[0][0] not in OPERANDS:
-            self.ptr = make_kernel(self.context.ptr, nodes[0][0], tuple(nodes[0][1]), NULL)
-            return
         for name, params in nodes:
+            if len(nodes) == 1 and name not in OPERANDS:
+                self.ptr = make_kernel(self.context.ptr, name, tuple(params), NULL)
+                return
             stack.append(KernelPart(name, tuple(params), stack))
         if len(stack) != 1:
             raise ValueError(f"a kernel expression leaves {len(stack)} kernels, must leave 1")

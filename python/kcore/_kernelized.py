@@ -291,9 +291,13 @@ def _call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
     return values
 
 
+_MOST_VALUE = 1e300  # sums of larger ones overflow
+
+
 def _check_values(values: NDArray[np.float64], begin: int) -> None:
-    if not np.isfinite(values).all():
-        i, j = np.argwhere(~np.isfinite(values))[0]
+    are_good = np.abs(values) <= _MOST_VALUE
+    if not are_good.all():
+        i, j = np.argwhere(~are_good)[0]
         raise ValueError(
             f"the function given as kernel returned {values[i, j]} for row {begin + i} of its "
             f"first argument and row {j} of its second"

@@ -87,11 +87,11 @@ class RuleEstimator(Classifier, Estimator):
     def _seeds(self, n_problems: int) -> NDArray[np.uint64]:
         """Return the start of the generator of each problem; never all zeros."""
         source = self.random_state
-        if hasattr(source, "integers"):  # a Generator
+        if isinstance(source, np.random.Generator):
             draws: list[Any] = [int(source.integers(2**63)) for _ in range(n_problems)]
-        elif hasattr(source, "randint"):  # a RandomState
+        elif isinstance(source, np.random.RandomState) or source is np.random:
             draws = [int(source.randint(2**31)) for _ in range(n_problems)]
-        elif source is None or (hasattr(source, "__index__") and operator.index(source) >= 0):
+        elif source is None or _is_count(source):
             draws = [source] * n_problems
         else:
             raise ValueError(
@@ -236,6 +236,13 @@ class Schedule:
                 self._error = error
                 break
         return np.array(steps)
+
+
+def _is_count(value: Any) -> bool:
+    try:
+        return operator.index(value) >= 0
+    except TypeError:
+        return False
 
 
 def _checked(step: Any, k: int) -> float:

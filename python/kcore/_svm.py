@@ -22,7 +22,7 @@ from kcore._progress import ProgressCallback, print_line
 from kcore._report import FitReport
 from kcore._svm_docs import documented
 from kcore._targets import as_labels, as_targets, as_weights, weights_by_class
-from kcore._validate import CSR, Points, take_rows
+from kcore._validate import CSR, Points, brief, take_rows
 from kcore._warn import warn
 
 _PRECISIONS = {
@@ -322,7 +322,7 @@ class SVMClassifier(Classifier, SVM):
     def _refuse_probability(self) -> None:
         """Refuse to compute probabilities, and say what does."""
         if not isinstance(self.probability, bool | np.bool_):
-            raise TypeError(f"probability must be False, got {self.probability!r}")
+            raise TypeError(f"probability must be False, got {brief(self.probability)}")
         if self.probability:
             name = type(self).__name__
             raise ValueError(
@@ -367,7 +367,11 @@ class SVMClassifier(Classifier, SVM):
 
     def _by_class(self) -> bool:
         shape = self.decision_function_shape
-        return True if shape == "ovr" else self._choice("decision_function_shape", _SHAPES)
+        return (
+            True
+            if type(shape) is str and shape == "ovr"
+            else self._choice("decision_function_shape", _SHAPES)
+        )
 
     @property
     def classes_(self) -> NDArray[Any]:

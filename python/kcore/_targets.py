@@ -126,6 +126,14 @@ def _check_whole(classes: NDArray[Any]) -> None:
             )
 
 
+def as_flat_labels(y: Any) -> NDArray[Any]:
+    """Return labels that need only be compared, as an array of one axis."""
+    labels = _as_array(y, "y").reshape(-1)
+    if labels.dtype.kind == "V":
+        raise TypeError(f"y has dtype {labels.dtype}; labels are numbers or strings")
+    return labels
+
+
 def _column(y: Any) -> NDArray[Any]:
     """Return `y` as a 1-D array; one column of a table is taken with a warning."""
     if y is None:

@@ -489,10 +489,10 @@ class _Chain(Kernel):
     _op: ClassVar[str]
 
     def __init__(self, k1: Kernel, k2: Kernel, *more: Kernel) -> None:
+        for k, kernel in enumerate((k1, k2, *more), 1):
+            _check_kernel(kernel, f"k{k}")
         first = k1.kernels if isinstance(k1, type(self)) else (k1,)
         _set(self, kernels=(*first, k2, *more))
-        for name, kernel in self._params().items():
-            _check_kernel(kernel, name)
 
     def _params(self) -> dict[str, Any]:
         return {f"k{i}": kernel for i, kernel in enumerate(self.kernels, 1)}

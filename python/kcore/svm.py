@@ -444,4 +444,11 @@ class OneClassSVM(SVMDetector):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
+        before = self.__dict__.get("_fitted")
+        try:
+            return self.fit(X, sample_weight=sample_weight).predict(X)
+        except BaseException:  # of predict, too: a call that fails changes nothing
+            self.__dict__.pop("_fitted", None)
+            if before is not None:
+                self._fitted = before
+            raise

@@ -217,7 +217,8 @@ def _changed_array(value: Any, rng: np.random.Generator) -> Any:
     elif way == "longer" and found.ndim:
         found = np.concatenate([found, found[:1], found[:1]])
     elif way == "type":
-        found = found.astype(pick(rng, np.float32, np.float64, np.int8, np.int64, object, complex))
+        other = pick(rng, np.float32, np.float64, np.int8, np.int64, object, complex)
+        found = found.astype(other) if found.dtype.kind != "V" else found.view(np.uint8)
     elif way == "shape":
         found = pick(rng, found[None], found.ravel(), found.T, np.zeros(0, found.dtype))
     elif way == "order":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -17,6 +18,76 @@ CASES: list[tuple[str, dict[str, Any]]] = [
             "machine": "OneClassSVM",
             "kernel": "precomputed",
             "changes": [[1600522002, 270219761, 236289896]],
+        },
+    ),
+    (
+        "images",
+        {
+            "machine": "KernelPerceptron",
+            "kernel": "rbf",
+            "changes": [[1634801428, 175646757, 1801101007]],
+        },
+    ),
+    (
+        "fits",
+        {
+            "machine": "SVC",
+            "kernel": "tree",
+            "data": "normal",
+            "n": 653,
+            "classes": 3,
+            "seed": 231272949,
+            "dtype": "float32",
+            "weights": "extreme",
+            "C": 0.000467,
+            "gamma": 0.904,
+            "degree": 0,
+            "coef0": -1.0,
+            "tol": 6.31e-07,
+            "max_iter": 100000,
+            "precision": "float64",
+            "cache_size": 0.02,
+            "multi_class": "ovr",
+            "start": True,
+        },
+    ),
+    (
+        "fits",
+        {
+            "machine": "OneClassSVM",
+            "kernel": "linear",
+            "n": 106,
+            "d": 4,
+            "weights": "extreme",
+            "nu": 0.5,
+            "tol": 2e-05,
+            "precision": "float32",
+            "cache_size": 0.001,
+        },
+    ),
+    (
+        "fits",
+        {
+            "machine": "OneClassSVM",
+            "kernel": "linear",
+            "data": "outlier",
+            "n": 89,
+            "d": 4,
+            "seed": 5782449,
+            "nu": 0.05,
+            "precision": "float32",
+        },
+    ),
+    (
+        "fits",
+        {
+            "machine": "SVC",
+            "kernel": "precomputed",
+            "data": "scales",
+            "n": 3,
+            "seed": 57848701,
+            "C": inf,
+            "gamma": 0.216,
         },
     ),
     ("bits", {"machine": "NuSVC", "kernel": "linear", "d": 67, "storage": "csr"}),

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from conftest import quietly
 from kcore import SVC, SVR, KernelPerceptron, NuSVR, OneClassSVM, Perceptron
-from kcore.kernels import RBF, exp
+from kcore.kernels import RBF, Sum, exp
 from kcore.perceptron import convergence_bound
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0], [4.0, 4.0], [5.0, 1.0]])
@@ -246,3 +246,41 @@ def test_weights_of_a_score_are_weights(machine, weights):
 def test_a_result_beyond_the_address_space_is_a_memory_error():
     with pytest.raises(MemoryError, match="does not fit into memory"):
         RBF()(X[:, :1], np.broadcast_to(1.0, (2**58, 1)))
+
+
+def test_other_parameters_are_refused_by_name():
+    for make, words in (
+        (lambda: SVC(decision_function_shape=np.ones(3)).fit(X, Y).decision_function(X), "shape"),
+        (lambda: SVC(probability=Silent()).fit(X, Y), "probability must be False"),
+        (lambda: KernelPerceptron(random_state=np.zeros(3)).fit(X, Y), "random_state must be"),
+        (lambda: Perceptron(random_state=Everything(), shuffle=True).fit(X, Y), "random_state"),
+        (lambda: SVC(callback=3).fit(X, Y), "callback must be a function"),
+        (lambda: Perceptron(rule=memoryview(bytearray(3))).fit(X, Y), "rule must be one of"),
+        (lambda: Sum(RBF() + RBF(), "x"), "k2 must be a Kernel"),
+        (
+            lambda: SVR(kernel=lambda A, B: np.full((len(A), len(B)), 1e308)).fit(X, Y).predict(X),
+            "1e.308",
+        ),
+        (lambda: SVC().fit(X, Y).score(X, np.zeros(6, [("a", float)])), "y has dtype"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            make()
+
+
+def test_fit_predict_that_fails_changes_nothing():
+    n_calls, most = 0, np.inf
+
+    def kernel(A, B):
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls > most:
+            raise ArithmeticError
+        return A @ B.T
+
+    model = OneClassSVM().fit(X)
+    before = model.decision_function(X)
+    OneClassSVM(kernel=kernel).fit(X)
+    n_calls, most = 0, n_calls  # as many as a fit takes
+    with pytest.raises(ArithmeticError):
+        model.set_params(kernel=kernel).fit_predict(X)
+    np.testing.assert_array_equal(model.set_params(kernel="rbf").decision_function(X), before)
