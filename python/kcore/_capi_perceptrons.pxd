@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from kcore._capi cimport (
-    kc_context, kc_dtype, kc_error, kc_kernel, kc_kernel_fn, kc_points, kc_run, kc_status,
-    kc_storage,
+    kc_context, kc_dtype, kc_error, kc_function, kc_kernel, kc_kernel_fn, kc_labels, kc_points,
+    kc_run, kc_status, kc_storage,
 )
 
 
@@ -176,13 +176,14 @@ cdef extern from "kcore/perceptrons.h" nogil:
         int64_t n_bytes
 
     kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_error *err)
-    void kc_online_ids(const kc_online *online, int64_t *out)
-    void kc_online_coef(
-        const kc_online *online, kc_reading reading, double *coef, double *intercepts)
-    void kc_online_vectors(const kc_online *online, double *out)
-    void kc_online_vectors_csr(
-        const kc_online *online, int64_t *indptr, int32_t *indices, double *values)
-    void kc_online_save(const kc_online *online, void *out)
+    kc_status kc_online_ids(const kc_online *online, int64_t *out, int64_t n, kc_error *err)
+    kc_status kc_online_coef(
+        const kc_online *online, kc_reading reading, double *coef, int64_t n_coef,
+        double *intercepts, int64_t n_intercepts, kc_error *err)
+    kc_status kc_online_function(
+        kc_context *ctx, const kc_run *run, const kc_online *online, kc_reading reading,
+        const kc_labels *labels, kc_function **out, kc_error *err)
+    kc_status kc_online_save(const kc_online *online, void *out, int64_t n_bytes, kc_error *err)
     kc_status kc_online_load(
         kc_context *ctx, const kc_kernel *kernel, const void *bytes, int64_t n_bytes,
         kc_online **out, kc_error *err)

@@ -164,9 +164,10 @@ cdef class OnlineLearner:
     def save(self):
         """Return the learner as bytes, without its kernel."""
         cdef bytes image
+        cdef kc_error err
         with self.own_lock():
             image = PyBytes_FromStringAndSize(NULL, self.info().n_bytes)
-            kc_online_save(self.ptr, PyBytes_AS_STRING(image))
+            check(kc_online_save(self.ptr, PyBytes_AS_STRING(image), len(image), &err), &err)
         return image
 
     # Learning.  Each returns the report of the call.
@@ -253,11 +254,12 @@ cdef class OnlineLearner:
     def ids(self):
         """Return the numbers of the samples kept; -1 for merged points."""
         cdef int64_t[::1] view
+        cdef kc_error err
         with self.own_lock():
             out = empty(self.info().n_points, INT64)
             view = out
             if len(out) > 0:
-                kc_online_ids(self.ptr, &view[0])
+                check(kc_online_ids(self.ptr, &view[0], len(out), &err), &err)
         return out
 
     def coef(self, kc_reading reading):
@@ -265,36 +267,29 @@ cdef class OnlineLearner:
         cdef double[:, ::1] coef
         cdef double[::1] intercepts
         cdef double unused
+        cdef kc_error err
         cdef kc_online_info info
         with self.own_lock():
             info = self.info()
             coef = found = empty((info.n_outputs, info.n_points), FLOAT64)
             intercepts = offsets = empty(info.n_outputs, FLOAT64)
-            kc_online_coef(
-                self.ptr, reading, &coef[0, 0] if info.n_points > 0 else &unused, &intercepts[0])
+            check(kc_online_coef(
+                self.ptr, reading, &coef[0, 0] if info.n_points > 0 else &unused, found.size,
+                &intercepts[0], len(offsets), &err), &err)
         return found, offsets
 
     def vectors(self):
         """Return the points kept as doubles: an array, or (data, indices, indptr) of CSR."""
-        cdef double[:, ::1] dense
-        cdef double[::1] values
-        cdef int32_t[::1] indices
-        cdef int64_t[::1] indptr
-        cdef kc_online_info info
+        cdef kc_context *ctx = self.context.ptr
+        cdef kc_run run = run_with(1)
+        cdef kc_function *f = NULL
+        cdef kc_error err
         with self.own_lock():
-            info = self.info()
-            if info.storage == KC_DENSE:
-                out = empty((info.n_points, info.n_cols), FLOAT64)
-                dense = out
-                if info.n_points > 0:
-                    kc_online_vectors(self.ptr, &dense[0, 0])
-                return out
-            # One entry more than there are, so that there is always a first one to point at.
-            values = data = empty(info.n_values + 1, FLOAT64)
-            indices = columns = empty(info.n_values + 1, INT32)
-            indptr = bounds = empty(info.n_points + 1, INT64)
-            kc_online_vectors_csr(self.ptr, &indptr[0], &indices[0], &values[0])
-            return data[:info.n_values], columns[:info.n_values], bounds
+            check(kc_online_function(ctx, &run, self.ptr, KC_READING_LAST, NULL, &f, &err), &err)
+        try:
+            return points_of(f)
+        finally:
+            kc_function_free(ctx, f)
 
 
 cdef class SingleSampleState:

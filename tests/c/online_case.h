@@ -190,8 +190,8 @@ static inline bool online_equal(const kc_online *a, const kc_online *b)
         return false;
     bytes_a = malloc((size_t)ia.n_bytes);
     bytes_b = malloc((size_t)ib.n_bytes);
-    kc_online_save(a, bytes_a);
-    kc_online_save(b, bytes_b);
+    CHECK(kc_online_save(a, bytes_a, ia.n_bytes, NULL) == KC_OK);
+    CHECK(kc_online_save(b, bytes_b, ib.n_bytes, NULL) == KC_OK);
     is_equal = memcmp(bytes_a, bytes_b, (size_t)ia.n_bytes) == 0;
     free(bytes_a);
     free(bytes_b);

@@ -20,7 +20,8 @@ static double largest_coefficient(const kc_online *online)
     const size_t n = (size_t)(info.n_points * info.n_outputs);
     double *coef = malloc(kc_max(1, n) * sizeof *coef), intercepts[3], largest = 0;
 
-    kc_online_coef(online, KC_READING_LAST, coef, intercepts);
+    CHECK(kc_online_coef(online, KC_READING_LAST, coef, (int64_t)n, intercepts, info.n_outputs,
+                         NULL) == KC_OK);
     for (size_t i = 0; i < n; i++)
         largest = isfinite(coef[i]) ? fmax(largest, fabs(coef[i])) : INFINITY;
     free(coef);
@@ -34,7 +35,7 @@ static kc_online *twin_of(const kc_online *online, const ref_node *node)
     kc_kernel *kernel = NULL;
     kc_online *twin = NULL;
 
-    kc_online_save(online, bytes);
+    CHECK(kc_online_save(online, bytes, n_bytes, NULL) == KC_OK);
     CHECK(ref_kernel_make(ctx, node, 1, &kernel, NULL) == KC_OK);
     CHECK(kc_online_load(ctx, kernel, bytes, n_bytes, &twin, NULL) == KC_OK);
     kc_kernel_free(ctx, kernel);

@@ -64,8 +64,9 @@ static void weights_of(const kc_online *online, const online_case *c, kc_reading
     double *coef = malloc((n * n_outputs + 1) * sizeof *coef);
     int64_t *ids = malloc((n + 1) * sizeof *ids);
 
-    kc_online_coef(online, reading, coef, intercepts);
-    kc_online_ids(online, ids);
+    CHECK(kc_online_coef(online, reading, coef, (int64_t)(n * n_outputs), intercepts,
+                         info.n_outputs, NULL) == KC_OK);
+    CHECK(kc_online_ids(online, ids, info.n_points, NULL) == KC_OK);
     memset(weights, 0, n_outputs * c->d * sizeof *weights);
     for (size_t o = 0; o < n_outputs; o++)
         for (size_t i = 0; i < n; i++)

@@ -180,7 +180,8 @@ static void the_budget_is_kept_and_the_intercept_is_the_sum_of_the_coefficients(
                 CHECK(online_run(ctx, online, &c, &call, false) == KC_OK);
                 info = online_info(online);
                 CHECK(info.n_points <= budget);
-                kc_online_coef(online, KC_READING_LAST, coef, intercepts);
+                CHECK(kc_online_coef(online, KC_READING_LAST, coef, 3 * info.n_points, intercepts,
+                                     3, NULL) == KC_OK);
                 for (size_t o = 0; o < 3; o++) {
                     double sum = 0;
 

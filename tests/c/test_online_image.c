@@ -50,7 +50,7 @@ static void a_learner_made_from_bytes_goes_on_to_the_bit(void)
             const size_t n_bytes = (size_t)online_info(online).n_bytes;
             char *bytes = malloc(n_bytes);
 
-            kc_online_save(online, bytes);
+            CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
             CHECK(kc_online_load(ctx, kernel, bytes, (int64_t)n_bytes, &twin, NULL) == KC_OK);
             CHECK(online_equal(online, twin));
             CHECK(use(online, &c) == KC_OK && use(twin, &c) == KC_OK);
@@ -75,7 +75,7 @@ static void an_empty_learner_can_be_saved(void)
         char bytes[1000];
 
         CHECK(online_info(online).n_bytes <= (int64_t)sizeof bytes);
-        kc_online_save(online, bytes);
+        CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
         CHECK(kc_online_load(ctx, kernel, bytes, online_info(online).n_bytes, &twin, NULL) ==
               KC_OK);
         CHECK(use(twin, &c) == KC_OK);
@@ -95,7 +95,7 @@ static void bytes_cut_short_or_too_long_are_refused(void)
     char *bytes = calloc((size_t)n_bytes + 8, 1);
     kc_error err = {0};
 
-    kc_online_save(online, bytes);
+    CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
     for (int64_t n = 0; n <= n_bytes + 8; n++)
         if (n != n_bytes)
             CHECK(kc_online_load(ctx, kernel, bytes, n, &twin, &err) == KC_ERR_ARG);
@@ -121,7 +121,7 @@ static void bytes_with_errors_are_refused_or_harmless(void)
         const size_t n_bytes = (size_t)online_info(online).n_bytes;
         char *bytes = malloc(n_bytes), *bad = malloc(n_bytes);
 
-        kc_online_save(online, bytes);
+        CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
         for (int trial = 0; trial < 600; trial++) {
             kc_online *twin = NULL;
             /* The header has most of what can go wrong. */
@@ -189,7 +189,7 @@ static void use_in_every_way(trial *t, kc_online *online)
     (void)!online_run(ctx, online, t->c, &many, false);
     (void)!online_run(ctx, online, t->c, &many, true);
     bytes = malloc((size_t)online_info(online).n_bytes);
-    kc_online_save(online, bytes);
+    CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
     CHECK(kc_online_load(ctx, t->kernel, bytes, online_info(online).n_bytes, &twin, NULL) == KC_OK);
     kc_online_free(ctx, twin);
     free(bytes);
@@ -275,7 +275,7 @@ static void every_bit_of_an_image_may_be_wrong(void)
         t.view = ref_view_make(&c.samples, REF_DENSE, KC_F64);
         online = learn_half(&c, &few[k]);
         bytes = malloc((size_t)online_info(online).n_bytes);
-        kc_online_save(online, bytes);
+        CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
         try_bits_and_numbers(&t, bytes, (size_t)online_info(online).n_bytes);
         CHECK(t.n_loaded > 100);
         free(bytes);

@@ -5,6 +5,7 @@
 #include "api/kc_perceptron_check.h"
 #include "base/kc_context.h"
 #include "data/kc_points.h"
+#include "function/kc_function.h"
 #include "online/kc_online.h"
 
 /* ---- Checks -------------------------------------------------------------------------------- */
@@ -164,9 +165,11 @@ kc_status kc_online_reserve(kc_context *ctx, kc_online *online, int64_t n_points
     return kc_online_make_room(ctx, online, (size_t)n_points, err);
 }
 
-void kc_online_save(const kc_online *online, void *out)
+kc_status kc_online_save(const kc_online *online, void *out, int64_t n_bytes, kc_error *err)
 {
+    KC_TRY(kc_check_length(out, n_bytes, kc_online_image_bytes(online), "the bytes", err));
     kc_online_write(online, out);
+    return KC_OK;
 }
 
 kc_status kc_online_load(kc_context *ctx, const kc_kernel *kernel, const void *bytes,
@@ -270,28 +273,58 @@ kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_er
     return KC_OK;
 }
 
-void kc_online_ids(const kc_online *online, int64_t *out)
+kc_status kc_online_ids(const kc_online *online, int64_t *out, int64_t n, kc_error *err)
 {
-    if (online->set.n > 0)
+    KC_TRY(kc_check_length(out, n, online->set.n, "ids", err));
+    if (n > 0)
         memcpy(out, online->set.ids, online->set.n * sizeof *out);
+    return KC_OK;
 }
 
-void kc_online_coef(const kc_online *online, kc_reading reading, double *coef, double *intercepts)
-{
-    kc_active_coef(&online->set, reading == KC_READING_MEAN, coef, intercepts);
-}
-
-void kc_online_vectors(const kc_online *online, double *out)
+kc_status kc_online_coef(const kc_online *online, kc_reading reading, double *coef, int64_t n_coef,
+                         double *intercepts, int64_t n_intercepts, kc_error *err)
 {
     const kc_active *set = &online->set;
-    const kc_expansion f = {.points = set->points.points, .n_cols = set->n_cols};
 
-    for (size_t i = 0; i < set->points.points.n; i++)
-        kc_expansion_point(&f, i, out + i * set->n_cols);
+    KC_TRY(kc_check_length(coef, n_coef, set->n_outputs * set->n, "coefficients", err));
+    KC_TRY(kc_check_length(intercepts, n_intercepts, set->n_outputs, "intercepts", err));
+    kc_active_coef(set, reading == KC_READING_MEAN, coef, intercepts);
+    return KC_OK;
 }
 
-void kc_online_vectors_csr(const kc_online *online, int64_t *indptr, int32_t *indices,
-                           double *values)
+/* ---- As a function -------------------------------------------------------------------------- */
+
+static kc_status make_function(kc_call *call, const kc_online *online, kc_reading reading,
+                               const kc_labels *labels, kc_function **out)
 {
-    kc_packed_copy_csr(&online->set.points.points, indptr, indices, values);
+    const kc_active *set = &online->set;
+    const kc_decoding how = {set->n_outputs == 1 ? KC_DECODE_SIGN : KC_DECODE_LARGEST,
+                             online->n_classes, .class_of_zero = 0};
+    kc_packed points = {.dtype = set->dtype};
+    kc_expansion f;
+    kc_status status;
+
+    KC_TRY(kc_active_expansion(call, set, reading == KC_READING_MEAN, &f));
+    if (set->kernel != NULL)
+        KC_TRY(kc_function_copy_points(call, &set->points.points, &points));
+    f.points = points;
+    status = kc_function_make(call, &f, &how, labels, out);
+    kc_packed_free(call->ctx, &f.points); /* empty where the function has them */
+    return status;
+}
+
+kc_status kc_online_function(kc_context *ctx, const kc_run *run, const kc_online *online,
+                             kc_reading reading, const kc_labels *labels, kc_function **out,
+                             kc_error *err)
+{
+    kc_call call;
+
+    if (online == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "online or out is NULL");
+    KC_TRY(check_reading(online, reading, err));
+    if (reading == KC_READING_VOTES)
+        return kc_fail(err, KC_ERR_ARG, "votes are those of many functions, not of one");
+    KC_TRY(kc_function_check_labels(labels, online->n_classes, err));
+    KC_TRY(kc_call_begin(&call, ctx, run, "function", err));
+    return kc_call_end(&call, make_function(&call, online, reading, labels, out));
 }

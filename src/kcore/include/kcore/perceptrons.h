@@ -259,18 +259,26 @@ typedef struct kc_online_info {
 KC_API KC_MUST_CHECK kc_status kc_online_describe(const kc_online *online, kc_online_info *out,
                                                   kc_error *err);
 
-/* Copies into the caller's arrays. */
-KC_API void kc_online_ids(const kc_online *online, int64_t *out); /* n_points; -1: a merged point */
-KC_API void kc_online_coef(const kc_online *online, kc_reading reading, double *coef,
-                           double *intercepts); /* n_outputs x n_points, n_outputs; last or mean */
-KC_API void kc_online_vectors(const kc_online *online, double *out); /* dense: n_points x n_cols */
-KC_API void kc_online_vectors_csr(const kc_online *online, int64_t *indptr, int32_t *indices,
-                                  double *values);
+/* Copies into the caller's arrays, whose lengths are said and must be right. */
+KC_API KC_MUST_CHECK kc_status kc_online_ids(const kc_online *online, int64_t *out, int64_t n,
+                                             kc_error *err); /* n_points; -1: a merged point */
+KC_API KC_MUST_CHECK kc_status kc_online_coef(
+    const kc_online *online, kc_reading reading, double *coef, int64_t n_coef, double *intercepts,
+    int64_t n_intercepts, kc_error *err); /* n_outputs x n_points, n_outputs; last or mean */
+
+/* The functions as they are now, or their means, as one that the learner's further steps do not
+ * change: the same bits of every value.  Two classes: a value of 0 says class 0.  labels: of the
+ * classes; NULL: none.  Freed by the caller. */
+KC_API KC_MUST_CHECK kc_status kc_online_function(kc_context *ctx, const kc_run *run,
+                                                  const kc_online *online, kc_reading reading,
+                                                  const kc_labels *labels, kc_function **out,
+                                                  kc_error *err);
 
 /* All of a learner as n_bytes bytes, and a learner from them: it goes on to the bit.  The kernel is
  * not among them: give the same one, or NULL where there was none.  Bytes that no learner wrote are
  * refused, or give a learner that is safe to use. */
-KC_API void kc_online_save(const kc_online *online, void *out);
+KC_API KC_MUST_CHECK kc_status kc_online_save(const kc_online *online, void *out, int64_t n_bytes,
+                                              kc_error *err);
 KC_API KC_MUST_CHECK kc_status kc_online_load(kc_context *ctx, const kc_kernel *kernel,
                                               const void *bytes, int64_t n_bytes, kc_online **out,
                                               kc_error *err);
