@@ -186,7 +186,7 @@ typedef struct kc_model_info {
     kc_storage storage; /* of the support vectors */
     int32_t is_given; /* fitted to a kernel matrix, or by a kernel_fn: there are no support vectors,
                          only indices */
-    int32_t is_linear; /* kc_model_linear has something to give */
+    int32_t is_linear; /* kc_function_weights has something to give */
     int64_t n_problems;
     int64_t n_coef_rows; /* 1; one-vs-one: n_classes - 1; one-vs-rest: n_classes */
     int64_t n_support;
