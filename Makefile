@@ -2,7 +2,7 @@
 #
 #   make demo            build, and run the main job on data it generates
 #   make test            build, then every test and every style check
-#   make test-slow       the tests marked slow; the C tests for threads and in valgrind
+#   make test-slow       the tests marked slow; the C tests for threads, with clang, in valgrind
 #   make test-sklearn    scikit-learn's own tests of its support vector machines, on kcore's
 #   make attack          ten minutes of random attacks (ATTACK_MINUTES=, ATTACK_SEED=)
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
@@ -100,7 +100,7 @@ bench:
 
 c_files = $(shell find src tests bench examples -name '*.[ch]' -o -name '*.inc')
 c_options := -Dpython=disabled -Dtests=true -Dbench=true -Dwerror=true
-sanitize := -Db_sanitize=address,undefined
+sanitize := --buildtype=debugoptimized -Db_sanitize=address,undefined
 
 # $(call step,commands[,detail]): one line where they pass, all they said where they fail; `detail`
 # is a sed script that picks words for that line.  MAKEFLAGS would make ninja look for make's
@@ -121,14 +121,18 @@ build/release/build.ninja: | .venv/has-build
 	@meson setup build/release $(c_options) > /dev/null
 
 build/sanitize/build.ninja: | .venv/has-build
-	@meson setup build/sanitize $(c_options) --buildtype=debugoptimized $(sanitize) > /dev/null
+	@meson setup build/sanitize $(c_options) $(sanitize) > /dev/null
+
+build/clang/build.ninja: | .venv/has-build
+	@CC=$(clang) meson setup build/clang $(c_options) $(sanitize) -Db_lundef=false \
+		-Dc_args=-fsanitize=float-divide-by-zero > /dev/null
 
 build/thread/build.ninja: | .venv/has-build
 	@meson setup build/thread $(c_options) --buildtype=debugoptimized -Db_sanitize=thread > /dev/null
 
 test_steps := c-sanitize python c-release attack-minute layers lists sizes symbols clang-format ruff \
 	cython-lint mypy stubtest
-slow_steps := c-thread c-valgrind python-slow
+slow_steps := c-thread c-clang c-valgrind python-slow
 .PHONY: test test-slow test-sklearn $(test_steps) $(slow_steps)
 
 # Steps run side by side and go on past a failure; each one's output is kept together.
@@ -156,6 +160,17 @@ c-sanitize: build/sanitize/build.ninja
 
 c-thread: build/thread/build.ninja
 	$(call c_tests,build/thread,--no-suite fork --timeout-multiplier 5)
+
+# The other compiler: its warnings, and what its sanitizers see.  A number divided by 0.0 is found as
+# well: where an infinity is meant, it is written.
+clang := $(firstword $(foreach name,clang-19 clang,$(if $(shell command -v $(name)),$(name))))
+ifeq ($(clang),)
+c-clang:
+	@echo "skipped          c-clang       clang is not installed"
+else
+c-clang: build/clang/build.ninja
+	$(call c_tests,build/clang,--timeout-multiplier 5)
+endif
 
 # A part of the tests, for what the sanitizers do not see: memory that is read before it is written.
 valgrind_tests := arena alloc call points packed rowwise growing labels lru \

@@ -77,7 +77,7 @@ static void tear_down(stage *s)
 static ref_node node_of(const regime *r)
 {
     return (ref_node){
-        .op = (int32_t)r->kernel, .gamma = 0.3, .coef0 = 0.5, .degree = r->kernel == OP_POLYNOMIAL};
+        .op = (ref_op)r->kernel, .gamma = 0.3, .coef0 = 0.5, .degree = r->kernel == OP_POLYNOMIAL};
 }
 
 /* ---- Operations --------------------------------------------------------------------------- */

@@ -145,8 +145,7 @@ static void *press(void *data)
         blocks[k] = kc_alloc(p->ctx, (size_t)kc_rng_below(&rng, 2000), 1);
         if (blocks[k] == NULL)
             atomic_fetch_add(&p->n_refused, 1);
-        if (kc_context_memory(p->ctx).current > p->limit)
-            CHECK(!"the count is above the limit");
+        CHECK(kc_context_memory(p->ctx).current <= p->limit);
     }
     for (size_t k = 0; k < 8; k++)
         kc_free(p->ctx, blocks[k]);

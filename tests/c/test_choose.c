@@ -80,8 +80,8 @@ enum { SLOTS = 1000 };
 /* One block in which nearly all members became support vectors, and nearly all others will. */
 static kc_stats dense_stats(size_t n, bool takes_few_steps)
 {
-    const double steps = tuning->greedy_steps_per_member * SLOTS;
-    const size_t n_support = (size_t)(tuning->dense_set_share * SLOTS) + 10;
+    const double steps = tuning->greedy_steps_per_member * (double)SLOTS;
+    const size_t n_support = (size_t)(tuning->dense_set_share * (double)SLOTS) + 10;
 
     return (kc_stats){.method = KC_METHOD_BLOCKS,
                       .n_sets = 1,
@@ -111,7 +111,7 @@ static void dense_is_told_by_the_first_blocks_alone(void)
     kc_stats late = dense_stats(6000, true), thin = late, sparse = late;
 
     late.n_sets = tuning->dense_blocks_max + 1;
-    thin.n_support = (size_t)(tuning->dense_set_share * SLOTS) - 1;
+    thin.n_support = (size_t)(tuning->dense_set_share * (double)SLOTS) - 1;
     thin.n_violators += late.n_support - thin.n_support;
     sparse.n_violators -= 2;
     CHECK(choose(6000, tuning->greedy_work, false, &late) == KC_METHOD_BLOCKS);

@@ -45,7 +45,7 @@ static void check_fit(uint64_t seed, kc_svm_type type, const ref_node *node, kc_
     settings.nu = 0.3 + 0.3 * kc_rng_uniform(&rng);
     settings.epsilon = 0.2 * kc_rng_uniform(&rng);
     settings.tol = precision == KC_PRECISION_F64 ? 1e-6 : 1e-3;
-    settings.precision = precision;
+    settings.precision = (int32_t)precision;
     for (size_t i = 0; i < c.n && seed % 2 == 1; i++)
         c.weights[i] = 0.5 + kc_rng_uniform(&rng);
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, kernel, &data);

@@ -71,7 +71,7 @@ static kc_function_parts parts_of(const function_case *c, const kc_kernel *kerne
                                                     : 1,
         .coef = c->coef,
         .intercepts = c->intercepts,
-        .decoder = decoder,
+        .decoder = (int32_t)decoder,
         .n_classes = n_classes,
     };
 }
@@ -120,7 +120,7 @@ static void a_function_is_the_sum_that_it_says(void)
                         sum +=
                             (long double)c.coef[o * N + p] *
                             ref_kernel(node, 1, c.points.x + p * D, c.x.x + i * D, D, KC_F64).value;
-                    CHECK_NEAR(out[i * 3 + o], (double)sum, 1e-13 * N);
+                    CHECK_NEAR(out[i * 3 + o], (double)sum, 1e-13 * (double)N);
                 }
             kc_function_free(ctx, f);
             ref_view_free(&x);
@@ -155,7 +155,7 @@ static void what_goes_in_comes_out_again(void)
 
         for (size_t p = 0; p < N; p++)
             sum += (long double)c.coef[k / D * N + p] * c.points.x[p * D + k % D];
-        CHECK_NEAR(weights[k], (double)sum, 1e-13 * N);
+        CHECK_NEAR(weights[k], (double)sum, 1e-13 * (double)N);
     }
     kc_function_free(ctx, f);
     ref_view_free(&dense);

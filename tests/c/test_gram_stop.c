@@ -44,7 +44,7 @@ typedef struct big_gram {
     size_t nnz; /* per row of z; 0: dense */
     bool is_x_dense;
     kc_dtype dtype;
-    int32_t op;
+    ref_op op;
     size_t n_leaves; /* the sum of so many */
 } big_gram;
 

@@ -27,7 +27,7 @@ static svm_fit fit_case(const svm_case *c, const kc_kernel *kernel, int32_t mult
     kc_svm_settings settings = svm_settings(KC_C_SVC);
 
     settings.multiclass = multiclass;
-    settings.precision = precision;
+    settings.precision = (int32_t)precision;
     return svm_fit_make(ctx, NULL, &settings, kernel, &data);
 }
 

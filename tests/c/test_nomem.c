@@ -13,7 +13,7 @@ typedef struct operation {
     const char *name;
     ref_form x_form, z_form; /* z_form REF_N_FORMS: K(x, x) */
     kc_dtype x_dtype, dtype;
-    int32_t op;
+    ref_op op;
     bool is_diag;
     int32_t n_threads;
 } operation;

@@ -1,7 +1,6 @@
 /* base/kc_pool.h: the threads themselves, as the host program sees them. */
 #include "base/kc_pool.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
@@ -9,20 +8,24 @@
 
 #include "tally.h"
 
-/* Stands before the system's own, so that a test can say how many threads there may be. */
 static atomic_int n_threads_left = -1; /* -1: any number */
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
-{
-    static int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+/* The linker sends every call of pthread_create here (--wrap, tests/meson.build), so that a test
+ * can say how many threads there may be; the real one is the sanitizer's, where there is one, which
+ * keeps a list of them. */
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
 
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg)
+{
     if (atomic_load(&n_threads_left) == 0)
         return EAGAIN;
     if (atomic_load(&n_threads_left) > 0)
         atomic_fetch_sub(&n_threads_left, 1);
-    void *symbol = dlsym(RTLD_NEXT, "pthread_create");
-    memcpy(&create, &symbol, sizeof create);
-    return create(thread, attr, run, arg);
+    return __real_pthread_create(thread, attr, run, arg);
 }
 
 static void the_largest_pool_works(void)

@@ -1,4 +1,5 @@
 /* Projections, checked against their definition: what is left over is orthogonal to all points. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/kc_rng.h"
@@ -141,6 +142,28 @@ static void twenty_thousand_exchanges_lose_no_accuracy(void)
     kc_projection_free(ctx, &p);
 }
 
+static void a_factor_that_no_points_have_is_told(void)
+{
+    static const double bad[] = {0, -0.0, -1, 1e-170, 1e170, NAN, HUGE_VAL};
+    kc_projection p = {0};
+
+    REQUIRE(kc_projection_reserve(ctx, &p, 2, NULL) == KC_OK);
+    p.n = 2;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        for (size_t r = 0; r < 2; r++) {
+            p.factor[0] = p.factor[p.capacity] = p.factor[p.capacity + 1] = 1;
+            CHECK(kc_projection_is_factor(&p));
+            p.factor[r * p.capacity + r] = bad[k];
+            CHECK(!kc_projection_is_factor(&p));
+        }
+    p.factor[p.capacity + 1] = 1;
+    p.factor[p.capacity] = -0.5; /* left of the diagonal any finite number may stand */
+    CHECK(kc_projection_is_factor(&p));
+    p.factor[p.capacity] = NAN;
+    CHECK(!kc_projection_is_factor(&p));
+    kc_projection_free(ctx, &p);
+}
+
 int main(void)
 {
     kc_context_config config = {.struct_size = sizeof config, .n_threads = 1};
@@ -151,6 +174,7 @@ int main(void)
     RUN(the_rest_of_a_point_is_orthogonal_to_the_others);
     RUN(a_point_of_the_span_is_no_distance_from_it);
     RUN(twenty_thousand_exchanges_lose_no_accuracy);
+    RUN(a_factor_that_no_points_have_is_told);
     kc_context_free(ctx);
     return kc_test_end();
 }

@@ -140,7 +140,7 @@ static kc_dtype dtype_of(const svm_case *c, double C, kc_precision precision)
     kc_kernel *kernel = NULL;
 
     settings.C = C;
-    settings.precision = precision;
+    settings.precision = (int32_t)precision;
     settings.max_iter = 10;
     CHECK(ref_kernel_make(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, kernel, &data);

@@ -39,8 +39,8 @@ static kc_state *make_state(kc_call *call, int32_t n_layers, kc_rng *rng)
 /* The moves of a pass. */
 static size_t make_moves(kc_rng *rng, int32_t n_layers, kc_move *out)
 {
-    const size_t n = 1 + (size_t)(MOST_MOVES * kc_rng_uniform(rng)) % MOST_MOVES;
-    const size_t first = (size_t)(N * kc_rng_uniform(rng)) % N;
+    const size_t n = 1 + (size_t)((double)MOST_MOVES * kc_rng_uniform(rng)) % MOST_MOVES;
+    const size_t first = (size_t)((double)N * kc_rng_uniform(rng)) % N;
 
     for (size_t k = 0; k < n; k++) {
         out[k] = (kc_move){.row = rows[(first + 3 * k) % N_ROWS],

@@ -145,7 +145,7 @@ static void without_updates_the_zero_vector_has_all_votes(void)
     CHECK(out[0] == -N_STEPS && out[N_ROWS - 1] == -N_STEPS);
     history.n_outputs = 3; /* rivals: the first of equals */
     CHECK(kc_perceptron_votes(ctx, NULL, &history, &x.points, out, 3, NULL) == KC_OK);
-    CHECK(out[0] == N_STEPS && out[1] == 0 && out[2] == 0);
+    CHECK(out[0] == (double)N_STEPS && out[1] == 0 && out[2] == 0);
     ref_view_free(&x);
     free_case(&c);
 }

@@ -160,7 +160,7 @@ kc_status kc_function_describe(const kc_function *f, kc_function_info *out, kc_e
         return kc_fail(err, KC_ERR_ARG, "%s is NULL", f == NULL ? "the function" : "out");
     points = &f->f.points;
     const kc_function_info info = {
-        .decoder = f->decoding.decoder,
+        .decoder = (int32_t)f->decoding.decoder,
         .n_classes = f->decoding.n_classes,
         .class_of_zero = f->decoding.class_of_zero,
         .dtype = f->f.dtype,

@@ -336,8 +336,9 @@ static void read_strip(const kc_active *set, const kc_newcomer *x, size_t begin,
 }
 
 /* What is lost where the newcomer or the point is kept for both; infinite for other signs, and
- * where the kernel is not positive on the two.  No branches: signs come in no order that one could
- * follow.  is_level: K(z, z) is that of x for all points, and nothing is divided. */
+ * where the kernel is not positive on the two: what is divided by is then of no account, if it is
+ * not 0.  No branches: signs come in no order that one could follow.  is_level: K(z, z) is that of
+ * x for all points, and nothing is divided. */
 KC_INLINE void find_losses_of(const kc_active *set, const merger *m, size_t begin, size_t n,
                               const double *k, bool is_level, double *losses)
 {
@@ -347,7 +348,7 @@ KC_INLINE void find_losses_of(const kc_active *set, const merger *m, size_t begi
 
     for (size_t i = 0; i < n; i++) {
         const double square = k[i] * k[i];
-        const double part = is_level ? square * share : square / diag[i];
+        const double part = is_level ? square * share : square / (diag[i] > 0 ? diag[i] : 1);
         const double loss_x = m->sq_x * (m->dx - part);
         const double loss_p = sq_coef[i] * (diag[i] - square * share);
         const double loss = loss_x < loss_p ? loss_x : loss_p;

@@ -275,6 +275,19 @@ static bool are_states(const kc_online *online)
     return true;
 }
 
+/* Budgets divide by K(x, x) of an RBF. */
+static bool are_lengths(const kc_online *online)
+{
+    const kc_active *set = &online->set;
+
+    if (online->budget == 0 || !kc_kernel_is_rbf(set->kernel))
+        return true;
+    for (size_t i = 0; i < set->n; i++)
+        if (!(set->diag[i] > 0))
+            return false;
+    return true;
+}
+
 static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes, kc_online *online,
                              kc_error *err)
 {
@@ -292,6 +305,8 @@ static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes
         return fail(err, "an index that points nowhere");
     if (!are_states(online))
         return fail(err, "a state that no learner has");
+    if (!kc_projection_is_factor(&online->projection) || !are_lengths(online))
+        return fail(err, "lengths that no points have");
     return KC_OK;
 }
 

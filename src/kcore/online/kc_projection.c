@@ -112,10 +112,26 @@ double kc_projection_share_row(kc_projection *p, size_t r)
     solve_forward(p, r, x);
     solve_backward(p, x);
     inverse = x[r];
+    if (inverse == 0)
+        return HUGE_VAL;
     for (size_t i = 0; i < p->n; i++)
         x[i] /= -inverse;
     x[r] = 0;
     return 1 / inverse;
+}
+
+bool kc_projection_is_factor(const kc_projection *p)
+{
+    for (size_t r = 0; r < p->n; r++) {
+        const double *row = row_of(p, r);
+        double sq_length = 0;
+
+        for (size_t c = 0; c <= r; c++)
+            sq_length += row[c] * row[c];
+        if (!isfinite(sq_length) || !(row[r] > 0) || !(row[r] * row[r] > 0))
+            return false;
+    }
+    return true;
 }
 
 size_t kc_projection_row(const kc_projection *p, size_t place)

@@ -30,10 +30,15 @@ void kc_projection_join(kc_projection *p, size_t place, double sq_distance);
 /* shares[r]: how much of the point of row r stands for the point just asked about. */
 void kc_projection_share(kc_projection *p);
 
-/* |x_r - span of the others|^2, and shares[r'] by which the others stand for it; shares[r] = 0. */
+/* |x_r - span of the others|^2, and shares[r'] by which the others stand for it; shares[r] = 0.
+ * Infinite, and no shares, where rounding leaves nothing of its inverse. */
 double kc_projection_share_row(kc_projection *p, size_t r);
 
 void kc_projection_leave(kc_projection *p, size_t r);
+
+/* Whether the factor is one that joining and leaving can make, and can be divided by: squares of
+ * its diagonal are above 0, lengths of its rows are finite. */
+bool kc_projection_is_factor(const kc_projection *p);
 
 /* The row of the point at `place`; n: it has none. */
 size_t kc_projection_row(const kc_projection *p, size_t place);

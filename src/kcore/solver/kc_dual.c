@@ -168,7 +168,7 @@ static double restore_sum(const kc_dual *dual, int32_t g, double *beta)
 double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
 {
     const size_t n = dual->n_points;
-    const double most = RESIDUE_TOL_SHARE * dual->tol / largest_diag;
+    const double most = largest_diag != 0 ? RESIDUE_TOL_SHARE * dual->tol / largest_diag : HUGE_VAL;
     double moved = 0;
 
     for (int32_t g = 0; g < dual->n_layers; g++, beta += n) {
@@ -335,7 +335,7 @@ static void certify_margins(const kc_dual *dual, kc_solution *solution)
         if (isinf(dual->lo[p]) || isinf(dual->hi[p]))
             least = fmin(least, 1 - dual->t[p] * (solution->grad[p] - mu));
     }
-    if (!(least > 0))
+    if (!(least > 0 && least * least > 0))
         return;
     for (size_t p = 0; p < dual->n_points; p++) {
         double c = fmax(-dual->lo[p], dual->hi[p]);

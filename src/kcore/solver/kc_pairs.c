@@ -157,7 +157,8 @@ typedef struct step {
 static double relaxation(const kc_pairs *pairs, size_t i, size_t j, double curvature,
                          double violation)
 {
-    double share = 1 - curvature / (diag_at(pairs, i) + diag_at(pairs, j));
+    const double both = diag_at(pairs, i) + diag_at(pairs, j);
+    const double share = both != 0 ? 1 - curvature / both : curvature < 0 ? HUGE_VAL : 0;
 
     if (violation < pairs->exact_below)
         return 1;
