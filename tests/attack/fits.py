@@ -328,11 +328,12 @@ def check_part(problem: Problem, part: Part, E: Any, said: Any) -> None:
     if said.precision == "mixed":  # as much as was measured and left, and twice that elsewhere
         error += problem.tol / 4
     # Coefficients were larger on the way, and those of nu-SVR are differences of halves that are.
-    if problem.kind in ("nu_svr", "nu_svc", "one_class"):
-        size = np.maximum(abs(whole.hi), abs(whole.lo))
-        error += 4e-16 * (abs(whole.K) @ size)
-        if said.precision == "float32":
-            error += E @ size
+    size = np.maximum(abs(whole.hi), abs(whole.lo))
+    if problem.kind in ("c_svc", "eps_svr"):
+        size = np.minimum(size, 4 * a.max(initial=0.0))
+    error += 4e-16 * (abs(whole.K) @ size)
+    if said.precision == "float32" and problem.kind not in ("c_svc", "eps_svr"):
+        error += E @ size
     check_numbers(problem, part, error, said)
 
 
