@@ -467,7 +467,7 @@ class Matern(Kernel):
     def __post_init__(self) -> None:
         nu = as_real(self.nu, "nu")
         if nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {brief(self.nu)}")
         scale = as_real(self.length_scale, "length_scale", low=0)
         if scale == 0:
             raise ValueError("length_scale must be positive, got 0")

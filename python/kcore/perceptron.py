@@ -41,7 +41,7 @@ from kcore._rules import (
     labels_to_fit,
 )
 from kcore._targets import as_labels
-from kcore._validate import Points, as_flag, as_real, as_reals, refuse_non_finite
+from kcore._validate import Points, as_flag, as_real, as_reals, brief, refuse_non_finite
 from kcore._warn import warn
 from kcore.kernel_perceptron import KernelPerceptron
 
@@ -562,7 +562,7 @@ def convergence_bound(
     if len(classes) != 2:
         raise ValueError(f"y has {len(classes)} classes; the bound is for 2")
     if not isinstance(rule, str) or rule not in RULES:
-        raise ValueError(f"rule must be one of 'single', 'batch', got {rule!r}")
+        raise ValueError(f"rule must be one of 'single', 'batch', got {brief(rule)}")
     margin = as_real(margin, "margin", low=0.0)
     eta = as_real(eta, "eta")
     fit_intercept = as_flag(fit_intercept, "fit_intercept")

@@ -143,14 +143,17 @@ def machine_of(case: Case) -> KernelPerceptron:
 
 def check_kernel(case: Case) -> str:
     X, x, codes, weights = data_of(case)
-    expected, _ = definition_of(case, x, codes, weights)
+    expected, K = definition_of(case, x, codes, weights)
     expected.run(case["max_iter"], case["rule"], theta=1e-300)
     model = machine_of(case).fit(X, codes, sample_weight=weights)
     found = np.zeros_like(expected.a)
     found[:, model.support_] = model.dual_coef_
-    assert (found == expected.a).all(), (found, expected.a)
+    off = found - expected.a  # corrections that add up to nothing
+    is_nothing = case["rule"] == "batch" and not (off @ (K + 1.0)).any()
+    assert is_nothing or not off.any(), (found, expected.a)
     assert_mistakes(model, expected.mistakes)
-    assert model.converged_ == expected.converged
+    goes_on = len(model.mistakes_) > len(expected.mistakes)
+    assert model.converged_ == (expected.converged and not goes_on)
     return f"kernel, {case['rule']}"
 
 

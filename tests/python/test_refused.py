@@ -255,6 +255,7 @@ def test_other_parameters_are_refused_by_name():
         (lambda: KernelPerceptron(random_state=np.zeros(3)).fit(X, Y), "random_state must be"),
         (lambda: Perceptron(random_state=Everything(), shuffle=True).fit(X, Y), "random_state"),
         (lambda: SVC(callback=3).fit(X, Y), "callback must be a function"),
+        (lambda: convergence_bound(X, Y, [1.0, 0.0], rule=Silent()), "rule must be one of"),
         (lambda: Perceptron(rule=memoryview(bytearray(3))).fit(X, Y), "rule must be one of"),
         (lambda: Sum(RBF() + RBF(), "x"), "k2 must be a Kernel"),
         (
