@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
@@ -33,6 +33,7 @@ from kcore._validate import (
     as_points,
     brief,
     check_finite,
+    feature_names,
     is_sparse,
 )
 from kcore._warn import warn
@@ -52,7 +53,6 @@ __all__ = [
     "Regressor",
     "as_samples",
     "check_finite",
-    "feature_names",
     "fitted",
 ]
 
@@ -494,23 +494,3 @@ def _as_numbers(X: Any) -> Any:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"X has dtype object: {error}") from error
-
-
-def feature_names(X: Any) -> NDArray[np.object_] | None:
-    """Return the names of the columns of a data frame; None where there are none."""
-    if type(X) is np.ndarray or not isinstance(getattr(X, "columns", None), Iterable):
-        return None
-    names = np.asarray(list(X.columns), dtype=object)
-    are_strings = [isinstance(name, str) for name in names]
-    if not any(are_strings):
-        return None
-    if not all(are_strings):
-        kinds = sorted({type(name).__qualname__ for name in names})
-        raise TypeError(
-            "Feature names are only supported if all input features have string names, but your "
-            f"input has {kinds} as feature name / column name types. If you want feature names to "
-            "be stored and validated, you must convert them all to strings, by using X.columns = "
-            "X.columns.astype(str) for example. Otherwise you can remove feature / column names "
-            "from your input data, or convert them all to a non-string data type."
-        )
-    return names

@@ -217,6 +217,12 @@ cdef extern from "kcore/kcore.h" nogil:
     kc_status kc_kernel_exp(
         kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 
+    kc_status kc_kernel_normalized(
+        kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_on(
+        kc_context *ctx, const kc_kernel *kernel, const int32_t *columns, int64_t n,
+        kc_kernel **out, kc_error *err)
+
     # ---- Matrices
 
     kc_status kc_gram(

@@ -33,7 +33,9 @@ cdef extern from "Python.h":
 
 DEF MAX_PARAMS = 4
 
-cdef dict OPERANDS = {"sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1}
+cdef dict OPERANDS = {
+    "sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1, "normalized": 1, "on": 1,
+}
 
 F32 = KC_F32
 F64 = KC_F64
@@ -316,6 +318,13 @@ cdef kc_kernel *make_kernel(
     cdef kc_error err
     cdef kc_status status
     cdef int32_t k, n_params = <int32_t>len(params)
+    cdef const int32_t[::1] columns
+    if name == "on":
+        columns = np.array(params, dtype=np.int32)
+        if n_params == 0:
+            raise ValueError("kernel node 'on' has no columns")
+        check(kc_kernel_on(ctx, operands[0], &columns[0], n_params, &made, &err), &err)
+        return made
     if n_params > MAX_PARAMS or (name in OPERANDS and n_params != (name in ("scaled", "power"))):
         raise ValueError(f"kernel node {name!r} has {n_params} parameters")
     for k in range(n_params):
@@ -330,6 +339,8 @@ cdef kc_kernel *make_kernel(
         status = kc_kernel_scaled(ctx, operands[0], numbers[0], &made, &err)
     elif name == "power":
         status = kc_kernel_power(ctx, operands[0], <int32_t>int(params[0]), &made, &err)
+    elif name == "normalized":
+        status = kc_kernel_normalized(ctx, operands[0], &made, &err)
     else:
         status = kc_kernel_exp(ctx, operands[0], &made, &err)
     check(status, &err)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
+from kcore._kernel import MAX_DEGREE, Kernel
 from kcore._validate import CSR, Points, as_float, as_objects, as_reals, brief, take_rows
-from kcore.kernels import MAX_DEGREE, Kernel
 
 Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
@@ -118,11 +118,13 @@ class KernelEstimator(Estimator):
         points: Points,
         weights: NDArray[np.float64] | None,
         run: _core.Run | None = None,
+        *,
+        X: Any = None,
     ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | UserKernel]:
         """Return the kernel and what it is given: samples, or without a kernel, its values.
 
         Of a Python function, its values are those that it is asked for. `run` may end the search
-        for gamma.
+        for gamma; `X` is what the user gave, whose columns may have names.
         """
         kernel = self.kernel
         if isinstance(kernel, str):
@@ -138,7 +140,8 @@ class KernelEstimator(Estimator):
             nodes = self._named_kernel(kernel, points, weights, run)
             return nodes, _core.CompiledKernel(nodes), points
         if isinstance(kernel, Kernel):
-            return kernel._nodes(), kernel._compile(), points
+            bound = kernel._bound_to(X, points)
+            return bound._nodes(), bound._compile(X, points), points
         if callable(kernel):
             return None, None, UserKernel(kernel, points)
         raise TypeError(

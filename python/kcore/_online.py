@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core, exceptions
-from kcore._base import feature_names
 from kcore._kernelized import (
     Expansion,
     KernelEstimator,
@@ -23,7 +22,7 @@ from kcore._kernelized import (
 )
 from kcore._progress import ProgressCallback
 from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
-from kcore._validate import CSR, Points, brief, is_same, take_rows
+from kcore._validate import CSR, Points, brief, feature_names, is_same, take_rows
 from kcore._warn import warn
 
 STRATEGIES = {
@@ -203,7 +202,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         weights: NDArray[np.float64] | None,
     ) -> tuple[FittedOnline, Points | UserKernel]:
         """Return a learner that has seen nothing, and what it learns from."""
-        nodes, _, data = self._kernel_of(points, weights)
+        nodes, _, data = self._kernel_of(points, weights, X=X)
         is_direct, n_problems = self._problems(len(classes))
         budget = self._budget(nodes)
         average = self._average()

@@ -13,7 +13,6 @@ from kcore._base import (
     Classifier,
     OutlierMixin,
     Regressor,
-    feature_names,
     fitted,
 )
 from kcore._fitted_svm import FittedSVM, as_start, same_classes, spread
@@ -22,7 +21,7 @@ from kcore._progress import ProgressCallback, print_line
 from kcore._report import FitReport
 from kcore._svm_docs import documented
 from kcore._targets import as_labels, as_targets, as_weights, weights_by_class
-from kcore._validate import CSR, Points, brief, take_rows
+from kcore._validate import CSR, Points, brief, feature_names, take_rows
 from kcore._warn import warn
 
 _PRECISIONS = {
@@ -72,7 +71,7 @@ class SVM(KernelEstimator):
         n_classes = 0 if classes is None else len(classes)
         settings = self._settings(n_classes)
         run = _core.Run(self._n_threads(), self._limit(), self._progress_callback())
-        nodes, compiled, samples = self._kernel_of(points, weights, run)
+        nodes, compiled, samples = self._kernel_of(points, weights, run, X=X)
         data = _core.SVMData(
             samples=samples,
             n_samples=n_samples,

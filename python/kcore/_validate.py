@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -549,3 +550,23 @@ def as_integer(value: Any, name: str, *, low: int, high: int) -> int:
     if not low <= number <= high:
         raise ValueError(f"{name} must be an integer in {low} .. {high}, got {brief(value)}")
     return number
+
+
+def feature_names(X: Any) -> NDArray[np.object_] | None:
+    """Return the names of the columns of a data frame; None where there are none."""
+    if type(X) is np.ndarray or not isinstance(getattr(X, "columns", None), Iterable):
+        return None
+    names = np.asarray(list(X.columns), dtype=object)
+    are_strings = [isinstance(name, str) for name in names]
+    if not any(are_strings):
+        return None
+    if not all(are_strings):
+        kinds = sorted({type(name).__qualname__ for name in names})
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your "
+            f"input has {kinds} as feature name / column name types. If you want feature names to "
+            "be stored and validated, you must convert them all to strings, by using X.columns = "
+            "X.columns.astype(str) for example. Otherwise you can remove feature / column names "
+            "from your input data, or convert them all to a non-string data type."
+        )
+    return names

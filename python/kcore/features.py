@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core, exceptions
-from kcore._base import Estimator, Fitted, as_samples, check_finite, feature_names
+from kcore._base import Estimator, Fitted, as_samples, check_finite
 from kcore._monomials import Products, levels, multiply_dense, multiply_sparse
-from kcore._validate import CSR, brief
+from kcore._validate import CSR, brief, feature_names
 
 if TYPE_CHECKING or not exceptions.has_sklearn():
 

@@ -117,6 +117,28 @@ def _(kernel: kernels.Sigmoid, X, Z, u, tiny):
 
 
 @_reference.register
+def _(kernel: kernels.Selected, X, Z, u, tiny):
+    columns = kernel.columns if isinstance(kernel.columns, tuple) else ()
+    columns = slice(*columns) if type(columns).__name__ == "Slice" else list(columns)
+    return _reference(kernel.kernel, X[:, columns], Z[:, columns], u, tiny)
+
+
+@_reference.register
+def _(kernel: kernels.Normalized, X, Z, u, tiny):
+    value, error = _reference(kernel.kernel, X, Z, u, tiny)
+    scales = []
+    for rows in (X, Z):
+        pairs = [_reference(kernel.kernel, row[None], row[None], u, tiny) for row in rows]
+        own, off = (np.array([pair[k][0, 0] for pair in pairs]) for k in range(2))
+        root = np.where(own > 0, 1 / np.sqrt(np.where(own > 0, own, 1)), 0)
+        scales.append((root, root * (off / np.where(own > 0, own, 1) + 4 * u)))
+    (x, x_off), (z, z_off) = scales
+    scale = x[:, None] * z
+    off = x_off[:, None] * z + x[:, None] * z_off + 2 * u * scale
+    return value * scale, error * scale + (abs(value) + error) * 2 * off + tiny
+
+
+@_reference.register
 def _(kernel: kernels.Sum, X, Z, u, tiny):
     value, error = _reference(kernel.kernels[0], X, Z, u, tiny)
     for other in kernel.kernels[1:]:

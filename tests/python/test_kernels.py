@@ -36,6 +36,9 @@ COMPOSED = [
     Linear() ** 3,
     (RBF(gamma=0.5) + 0.5 * Sigmoid(gamma=0.2)) ** 2,
     exp(0.01 * Linear()) * Laplacian(gamma=0.05) + 3 * RBF(gamma=1.0),
+    RBF(gamma=0.3).on([0]) * Linear().on(slice(None, None, -1)),
+    Polynomial(degree=2).normalized(),
+    (Polynomial(degree=2).on(-1).normalized() + RBF(gamma=0.2)).normalized(),
 ]
 DTYPES = [np.float32, np.float64]
 
@@ -240,7 +243,7 @@ def test_repr_evaluates_back(kernel):
 
 @given(kernel_trees())
 def test_kernels_survive_pickling_and_copying(kernel):
-    kernel._compile()
+    kernel._compile(None, np.ones((1, 1)))
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(kernel, protocol)) == kernel
     assert copy.copy(kernel) == kernel
@@ -342,9 +345,9 @@ def test_a_long_sum_is_flat(rng):
 
 def test_the_compiled_form_is_made_once():
     kernel = RBF(0.5)
-    assert kernel._compile() is kernel._compile()
+    assert kernel._compile(None, np.ones((1, 1))) is kernel._compile(None, np.ones((1, 1)))
     with pytest.raises(TypeError, match="not pickled"):
-        pickle.dumps(kernel._compile())
+        pickle.dumps(kernel._compile(None, np.ones((1, 1))))
 
 
 @pytest.mark.parametrize(
@@ -384,7 +387,7 @@ def test_every_kernel_is_public_and_documented():
         assert getattr(kernels, name).__doc__
     classes = [c for c in vars(kernels).values() if isinstance(c, type) and issubclass(c, Kernel)]
     public = [c for c in classes if not c.__name__.startswith("_")]
-    assert len(public) == 12
+    assert len(public) == 14
     assert {c.__name__ for c in public} <= set(kernels.__all__)
 
 
@@ -413,3 +416,73 @@ def test_import_is_quick_and_loads_nothing_but_numpy():
     spent, modules = min(runs)
     assert not {"scipy", "sklearn", "pandas", "polars"} & set(modules)
     assert spent < 0.1  # of the processor's time; 0.02 where nothing else runs
+
+
+# ---- Columns
+
+
+COLUMNS = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, -1.0, 2.5, 3.0], [2.0, 2.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "numbers"),
+    [
+        ([2, 0], [2, 0]),
+        (3, [3]),
+        (-1, [3]),
+        ((0, -2), [0, 2]),
+        (slice(1, None), [1, 2, 3]),
+        (slice(None, None, -2), [3, 1]),
+        (np.array([1, 3]), [1, 3]),
+        ([True, False, False, True], [0, 3]),
+    ],
+)
+def test_columns_are_numbers_slices_or_masks(columns, numbers):
+    kernel = Polynomial(degree=2).on(columns)
+    assert_same_bits(kernel(COLUMNS), Polynomial(degree=2)(COLUMNS[:, numbers]))
+    assert_same_bits(kernel.diag(COLUMNS), Polynomial(degree=2).diag(COLUMNS[:, numbers]))
+    assert eval(repr(kernel), vars(kernels)) == kernel
+    assert hash(pickle.loads(pickle.dumps(kernel))) == hash(kernel)
+
+
+def test_columns_of_a_data_frame_have_names():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(COLUMNS, columns=list("abcd"))
+    assert_same_bits(RBF().on(["d", "a"])(frame), RBF()(COLUMNS[:, [3, 0]]))
+    inner = (RBF().on("a") + Linear()).on(["c", "a"])
+    expected = RBF()(COLUMNS[:, [0]]) + Linear()(COLUMNS[:, [2, 0]])
+    assert_same_bits(inner(frame), expected)
+
+
+def test_columns_of_columns_are_counted_among_them():
+    inner = (RBF().on([1]) * Linear()).on([3, 0])
+    assert_same_bits(inner(COLUMNS), RBF()(COLUMNS[:, [0]]) * Linear()(COLUMNS[:, [3, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: RBF().on([]), ValueError, "columns must not be empty"),
+        (lambda: RBF().on([0, 0]), ValueError, "columns has 0 twice"),
+        (lambda: RBF().on(["a", "a"]), ValueError, "columns has 'a' twice"),
+        (lambda: RBF().on(1.5), TypeError, "columns must be"),
+        (lambda: RBF().on([0.5]), TypeError, "columns"),
+        (lambda: RBF().on([7])(COLUMNS), ValueError, "column 7, X has 4 columns"),
+        (lambda: RBF().on([-5])(COLUMNS), ValueError, "-5 is not among the 4 columns"),
+        (lambda: RBF().on([0, -4])(COLUMNS), ValueError, "columns has 0 twice"),
+        (lambda: RBF().on(slice(9, None))(COLUMNS), ValueError, "none of the 4 columns"),
+        (lambda: RBF().on("a")(COLUMNS), ValueError, "no column names"),
+        (lambda: RBF().on([2]).on([0, 1])(COLUMNS), ValueError, "column 2 of 2 columns"),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_a_normalized_kernel_has_ones_and_zeros_on_its_diagonal():
+    X = np.array([[3.0, 4.0], [0.0, 0.0], [1e-3, 0.0]])
+    assert np.allclose(Linear().normalized().diag(X), [1, 0, 1], rtol=1e-15)
+    assert Linear().normalized().definiteness == "positive"
+    with pytest.raises(ValueError, match=r"K\(x, x\) of X row 1 is -8, must not be negative"):
+        Polynomial(degree=3, coef0=-2.0).normalized()(X)

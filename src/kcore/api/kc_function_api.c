@@ -131,7 +131,7 @@ static kc_status make_function(kc_call *call, const kc_function_parts *p, kc_fun
 
     KC_TRY(lay_out(call, p, &f));
     if (p->kernel != NULL && p->n_points > 0)
-        KC_TRY(kc_function_pack(call, p->x, p->dtype, &f.points));
+        KC_TRY(kc_function_pack(call, p->kernel, p->x, p->dtype, &f.points));
     status = kc_function_make(call, &f, &how, p->labels, out);
     kc_packed_free(call->ctx, &f.points); /* empty where the function has them */
     return status;

@@ -3,6 +3,7 @@
 #include "data/kc_points.h"
 #include "kernel/kc_gram.h"
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_prepare.h"
 
 static kc_status check_input(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                              kc_error *err)
@@ -30,10 +31,10 @@ static kc_status pack_and_fill(kc_call *call, const kc_kernel *kernel, const kc_
                                const kc_points *z, kc_dtype dtype, void *out, size_t ld)
 {
     kc_packed packed_x, packed_z = {.dtype = dtype};
-    kc_status status = kc_packed_create(call, x, dtype, &packed_x);
+    kc_status status = kc_prepare(call, kernel, x, NULL, dtype, &packed_x);
 
     if (status == KC_OK && z != x)
-        status = kc_packed_create(call, z, dtype, &packed_z);
+        status = kc_prepare(call, kernel, z, NULL, dtype, &packed_z);
     if (status == KC_OK) /* a chunk may write to very many rows: their mirror images */
         status =
             kc_touch_rows(call, out, (size_t)x->n_rows, (size_t)z->n_rows * kc_dtype_bytes(dtype),
@@ -71,7 +72,7 @@ kc_status kc_diag(kc_context *ctx, const kc_run *run, const kc_kernel *kernel, c
     KC_TRY(check_input(kernel, x, x, err));
     KC_TRY(check_output(x, out_dtype, out, INT64_MAX, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "diag", err));
-    status = kc_packed_create(&call, x, out_dtype, &packed);
+    status = kc_prepare(&call, kernel, x, NULL, out_dtype, &packed);
     if (status == KC_OK) {
         const kc_plan plan = kc_plan_make(kernel, &packed, &packed);
 

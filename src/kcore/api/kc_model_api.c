@@ -213,7 +213,7 @@ static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
     kc_status status;
 
     if (has_points)
-        KC_TRY(kc_function_pack(call, in->p.x, in->info.dtype, &points));
+        KC_TRY(kc_function_pack(call, in->p.kernel, in->p.x, in->info.dtype, &points));
     status = kc_model_make(call, &spec, out);
     kc_packed_free(call->ctx, &points); /* empty where the model has them */
     return status;

@@ -147,9 +147,50 @@ static bool enlarge_values(kc_context *ctx, kc_growing *g, size_t nnz)
     return is_done;
 }
 
+/* Each row of numbers gets longer. */
+static bool enlarge_scalars(kc_context *ctx, kc_packed *p, size_t capacity)
+{
+    const size_t bytes = kc_dtype_bytes(p->dtype);
+    char *larger = p->n_scalars > 0 ? kc_calloc(ctx, p->n_scalars, capacity * bytes) : NULL;
+
+    if (p->n_scalars > 0 && larger == NULL)
+        return false;
+    for (size_t s = 0; s < p->n_scalars && p->n > 0; s++)
+        memcpy(larger + s * capacity * bytes, kc_packed_scalars(p, s), p->n * bytes);
+    kc_free(ctx, p->scalars);
+    p->scalars = larger;
+    p->scalar_ld = capacity;
+    return true;
+}
+
+kc_status kc_growing_derive(kc_context *ctx, kc_growing *g, const size_t *n_cols, size_t n_derived,
+                            size_t n_scalars, kc_error *err)
+{
+    assert(g->points.n == 0 && g->capacity == 0);
+    g->points.n_scalars = n_scalars;
+    if (n_derived == 0)
+        return KC_OK;
+    g->derived = kc_calloc(ctx, n_derived, sizeof *g->derived);
+    g->points.derived = kc_calloc(ctx, n_derived, sizeof *g->points.derived);
+    if (g->derived == NULL || g->points.derived == NULL)
+        return kc_fail_nomem(err);
+    g->points.n_derived = n_derived;
+    for (size_t i = 0; i < n_derived; i++) {
+        g->derived[i] = kc_growing_none(g->points.dtype, false, n_cols[i]);
+        g->points.derived[i] = &g->derived[i].points;
+    }
+    return KC_OK;
+}
+
 kc_status kc_growing_reserve(kc_context *ctx, kc_growing *g, size_t n, size_t nnz, kc_error *err)
 {
-    if (n > g->capacity && !enlarge_points(ctx, g, kc_max(n, g->capacity + g->capacity / 2)))
+    const size_t capacity =
+        kc_round_up(kc_max(n, g->capacity + g->capacity / 2), kc_panel_width(g->points.dtype));
+
+    for (size_t i = 0; i < g->points.n_derived; i++)
+        KC_TRY(kc_growing_reserve(ctx, &g->derived[i], n, 0, err));
+    if (n > g->capacity &&
+        (!enlarge_scalars(ctx, &g->points, capacity) || !enlarge_points(ctx, g, capacity)))
         return kc_fail_nomem(err);
     if (g->points.is_sparse && nnz > g->nnz_capacity &&
         !enlarge_values(ctx, g, kc_max(nnz, g->nnz_capacity + g->nnz_capacity / 2)))
@@ -159,8 +200,12 @@ kc_status kc_growing_reserve(kc_context *ctx, kc_growing *g, size_t n, size_t nn
 
 void kc_growing_free(kc_context *ctx, kc_growing *g)
 {
+    for (size_t i = 0; i < g->points.n_derived; i++)
+        kc_growing_free(ctx, &g->derived[i]);
+    g->points.n_derived = 0; /* they are not the points' own */
+    kc_free(ctx, g->derived);
     kc_packed_free(ctx, &g->points);
-    g->capacity = g->nnz_capacity = 0;
+    *g = (kc_growing){.points = {.dtype = g->points.dtype}};
 }
 
 size_t kc_growing_nnz(const kc_growing *g)
@@ -241,6 +286,7 @@ void kc_growing_put(kc_growing *g, size_t place, const kc_packed *from, size_t r
     kc_packed *p = &g->points;
 
     assert(from->dtype == p->dtype && from->d == p->d && place <= p->n);
+    assert(from->n_derived == p->n_derived && from->n_scalars == p->n_scalars);
     if (place == p->n) {
         assert(p->n < g->capacity);
         p->n++;
@@ -252,6 +298,10 @@ void kc_growing_put(kc_growing *g, size_t place, const kc_packed *from, size_t r
     else
         put_dense(g, place, from, row);
     copy_number(p->sq_norms, place, from->sq_norms, row, p->dtype);
+    for (size_t i = 0; i < p->n_derived; i++)
+        kc_growing_put(&g->derived[i], place, from->derived[i], row);
+    for (size_t s = 0; s < p->n_scalars; s++)
+        copy_number(kc_packed_scalars(p, s), place, kc_packed_scalars(from, s), row, p->dtype);
 }
 
 /* ---- Mixtures ----------------------------------------------------------------------------- */
@@ -353,16 +403,25 @@ void kc_growing_visit(kc_growing *g, kc_array_fn *fn, void *data)
     } else {
         fn(data, p->owned[0], n_panels, p->d * KC_PANEL_BYTES);
     }
+    for (size_t i = 0; i < p->n_derived; i++) {
+        p->derived[i]->n = p->n;
+        kc_growing_visit(&g->derived[i], fn, data);
+    }
+    for (size_t s = 0; s < p->n_scalars && p->n > 0; s++)
+        fn(data, kc_packed_scalars(p, s), p->n, kc_dtype_bytes(p->dtype));
 }
 
 double kc_growing_bytes(const kc_growing *g, size_t n, size_t nnz)
 {
     const kc_packed *p = &g->points;
     const double panels = (double)kc_ceil_div(n, kc_panel_width(p->dtype)) * KC_PANEL_BYTES;
+    double parts = (double)p->n_scalars * (double)n * (double)kc_dtype_bytes(p->dtype);
 
+    for (size_t i = 0; i < p->n_derived; i++)
+        parts += kc_growing_bytes(&g->derived[i], n, 0);
     if (!p->is_sparse)
-        return panels * (1 + (double)p->d);
-    return panels + (n > 0 ? 8.0 * ((double)n + 1) : 0) +
+        return parts + panels * (1 + (double)p->d);
+    return parts + panels + (n > 0 ? 8.0 * ((double)n + 1) : 0) +
            (4 + (double)kc_dtype_bytes(p->dtype)) * (double)nnz;
 }
 

@@ -10,8 +10,9 @@
 
 typedef struct kc_growing {
     kc_packed points;
-    size_t capacity;     /* points there is room for */
-    size_t nnz_capacity; /* CSR: values there is room for */
+    size_t capacity;            /* points there is room for */
+    size_t nnz_capacity;        /* CSR: values there is room for */
+    struct kc_growing *derived; /* those that points.derived shows: always dense */
 } kc_growing;
 
 /* No points, and no memory yet. */
@@ -19,6 +20,11 @@ KC_INLINE kc_growing kc_growing_none(kc_dtype dtype, bool is_sparse, size_t d)
 {
     return (kc_growing){.points = {.dtype = dtype, .is_sparse = is_sparse, .d = d}};
 }
+
+/* Points that a kernel reads some columns of, and keeps numbers of: n_derived sets of columns, as
+ * many as n_cols says; n_scalars numbers.  For one without points. */
+kc_status kc_growing_derive(kc_context *ctx, kc_growing *g, const size_t *n_cols, size_t n_derived,
+                            size_t n_scalars, kc_error *err);
 
 /* Room for n points and, in CSR, nnz values in all; grows by half at least.  Untouched on failure.
  */

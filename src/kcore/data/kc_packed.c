@@ -330,6 +330,12 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
 
 void kc_packed_free(kc_context *ctx, kc_packed *packed)
 {
+    for (size_t i = 0; i < packed->n_derived; i++) {
+        kc_packed_free(ctx, packed->derived[i]);
+        kc_free(ctx, packed->derived[i]);
+    }
+    kc_free(ctx, packed->derived);
+    kc_free(ctx, packed->scalars);
     for (size_t i = 0; i < sizeof packed->owned / sizeof packed->owned[0]; i++)
         kc_free(ctx, packed->owned[i]);
     *packed = (kc_packed){.dtype = packed->dtype};
@@ -447,59 +453,9 @@ kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *ro
                (const char *)from->sq_norms + (size_t)rows[i] * bytes, bytes);
     status =
         from->is_sparse ? take_sparse(call, from, rows, out) : take_dense(call, from, rows, out);
+    if (status == KC_OK)
+        status = kc_packed_take_parts(call, from, rows, out);
     if (status != KC_OK)
         kc_packed_free(call->ctx, out);
     return status;
-}
-
-/* ---- One of them --------------------------------------------------------------------------- */
-
-size_t kc_packed_mean_values(const kc_packed *packed)
-{
-    if (!packed->is_sparse)
-        return packed->d;
-    return packed->n > 0 ? (size_t)packed->indptr[packed->n] / packed->n : 0;
-}
-
-size_t kc_packed_n_values(const kc_packed *packed)
-{
-    return packed->is_sparse && packed->indptr != NULL ? (size_t)packed->indptr[packed->n] : 0;
-}
-
-void kc_packed_copy_csr(const kc_packed *packed, int64_t *indptr, int32_t *columns, double *values)
-{
-    const size_t nnz = kc_packed_n_values(packed);
-
-    indptr[0] = 0;
-    if (packed->n > 0)
-        memcpy(indptr, packed->indptr, (packed->n + 1) * sizeof *indptr);
-    if (nnz > 0)
-        memcpy(columns, packed->cols, nnz * sizeof *columns);
-    for (size_t k = 0; k < nnz; k++)
-        values[k] = kc_number_at(packed->vals, k, packed->dtype);
-}
-
-size_t kc_packed_max_values(const kc_packed *packed)
-{
-    return packed->is_sparse ? packed->max_row_nnz : packed->d;
-}
-
-kc_sample kc_packed_sample(const kc_packed *packed, size_t i, double *room)
-{
-    const size_t width = kc_panel_width(packed->dtype);
-    const size_t lane = i / width * width * packed->d + i % width;
-    kc_sample sample = {.n = (int64_t)packed->d, .values = room};
-
-    if (packed->is_sparse) {
-        const size_t begin = (size_t)packed->indptr[i];
-
-        sample.n = packed->indptr[i + 1] - packed->indptr[i];
-        sample.columns = packed->cols + begin;
-        for (size_t k = 0; k < (size_t)sample.n; k++)
-            room[k] = kc_number_at(packed->vals, begin + k, packed->dtype);
-        return sample;
-    }
-    for (size_t t = 0; t < packed->d; t++)
-        room[t] = kc_number_at(packed->panels, lane + t * width, packed->dtype);
-    return sample;
 }

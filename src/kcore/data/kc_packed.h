@@ -12,6 +12,7 @@
 #define KC_PACKED_H
 
 #include "base/kc_call.h"
+#include "data/kc_points.h"
 #include "simd/kc_ops.h"
 
 /* Up to this many features, |x - z|^2 is summed from differences: more exact, and no slower. */
@@ -28,7 +29,13 @@ typedef struct kc_packed {
     const void *vals;      /* CSR */
     size_t max_row_nnz;    /* CSR */
     void *sq_norms; /* x.x of every sample, by the same chain as x.z; zeros to a full panel */
-    void *owned[4]; /* what kc_packed_free releases */
+    void *owned[4]; /* what kc_packed_free releases, beside what follows */
+
+    /* What a kernel reads of the samples beside themselves (kernel/kc_prepare.h). */
+    struct kc_packed **derived; /* n_derived: some of their columns */
+    size_t n_derived;
+    void *scalars; /* n_scalars x scalar_ld, of the points' type: numbers of each sample */
+    size_t n_scalars, scalar_ld;
 } kc_packed;
 
 /* Samples per panel. */
@@ -51,6 +58,23 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
  * permutation. */
 kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
                                    kc_dtype dtype, kc_packed *out);
+
+/* Packs some columns of the view's samples, too, n times: in the order and type of `packed`. */
+kc_status kc_packed_derive(kc_call *call, const kc_points *points, const int32_t *order,
+                           const kc_column_list *columns, size_t n, kc_packed *packed);
+
+/* What `out`, samples `rows` of `from`, has to have beside them: for kc_packed_take. */
+kc_status kc_packed_take_parts(kc_call *call, const kc_packed *from, const int32_t *rows,
+                               kc_packed *out);
+
+/* Room for n numbers of each sample. */
+kc_status kc_packed_add_scalars(kc_call *call, size_t n, kc_packed *packed);
+
+/* Those of all samples with number s. */
+KC_INLINE void *kc_packed_scalars(const kc_packed *packed, size_t s)
+{
+    return (char *)packed->scalars + s * packed->scalar_ld * kc_dtype_bytes(packed->dtype);
+}
 
 /* None of the samples of a checked view, in the form that they would be packed in. */
 void kc_packed_none(const kc_points *points, kc_dtype dtype, kc_packed *out);

@@ -468,3 +468,90 @@ kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *
     return points->storage == KC_CSR ? take_csr(call, points, rows, out)
                                      : take_dense(call, points, rows, out);
 }
+
+/* ---- Some columns -------------------------------------------------------------------------- */
+
+/* Rows copied between two polls. */
+#define SELECTED_ROWS ((size_t)256)
+
+static kc_status select_dense(kc_call *call, const kc_points *points, const kc_column_list *columns,
+                              kc_points *out)
+{
+    const size_t bytes = kc_dtype_bytes(points->dtype), n = (size_t)points->n_rows;
+    size_t row_bytes;
+    char *to;
+
+    if (!kc_mul_size(columns->n, bytes, &row_bytes))
+        return kc_fail_nomem(call->err);
+    out->values = to = kc_call_take(call, kc_max(1, n), row_bytes);
+    if (to == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < columns->n; c++, to += bytes)
+            memcpy(to, kc_dense_at(points, i, (size_t)columns->list[c]), bytes);
+        if (i % SELECTED_ROWS == 0 && kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+    }
+    out->row_stride = (int64_t)row_bytes;
+    out->col_stride = (int64_t)bytes;
+    return KC_OK;
+}
+
+/* Where the columns go: -1 for those that are left out. */
+static int32_t *places_of(kc_call *call, const kc_points *points, const kc_column_list *columns)
+{
+    const size_t d = (size_t)points->n_cols;
+    int32_t *places = kc_call_take(call, d, sizeof *places);
+
+    for (size_t t = 0; places != NULL && t < d; t++)
+        places[t] = -1;
+    for (size_t c = 0; places != NULL && c < columns->n; c++)
+        places[columns->list[c]] = (int32_t)c;
+    return places;
+}
+
+static kc_status select_csr(kc_call *call, const kc_points *points, const kc_column_list *columns,
+                            kc_points *out)
+{
+    const size_t bytes = kc_dtype_bytes(points->dtype), n = (size_t)points->n_rows;
+    const size_t most = kc_max(1, (size_t)points->n_values);
+    const int32_t *places = places_of(call, points, columns);
+    int64_t *indptr = kc_call_take(call, n + 1, sizeof *indptr);
+    int64_t *indices = kc_call_take(call, most, sizeof *indices);
+    char *values = kc_call_take(call, most, bytes);
+    size_t filled = 0, begin, end;
+
+    if (places == NULL || indptr == NULL || indices == NULL || values == NULL)
+        return kc_fail_nomem(call->err);
+    indptr[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        kc_row_of(points, i, &begin, &end);
+        for (size_t k = begin; k < end && filled < most; k++) {
+            const int32_t place = places[kc_column_at(points, k)];
+
+            if (place < 0)
+                continue;
+            indices[filled] = place;
+            memcpy(values + filled++ * bytes, kc_sparse_at(points, k), bytes);
+        }
+        indptr[i + 1] = (int64_t)filled;
+        if (i % SELECTED_ROWS == 0 && kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+    }
+    out->values = values;
+    out->indices = indices;
+    out->indptr = indptr;
+    out->index_bytes = 8;
+    out->n_values = (int64_t)filled;
+    return KC_OK;
+}
+
+kc_status kc_points_select(kc_call *call, const kc_points *points, const kc_column_list *columns,
+                           kc_points *out)
+{
+    assert(points->storage != KC_STRINGS);
+    *out = *points;
+    out->n_cols = (int64_t)columns->n;
+    return points->storage == KC_CSR ? select_csr(call, points, columns, out)
+                                     : select_dense(call, points, columns, out);
+}

@@ -61,6 +61,16 @@ kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype
 kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *rows, size_t n_rows,
                          kc_points *out);
 
+/* Some columns of samples, none twice, in this order. */
+typedef struct kc_column_list {
+    const int32_t *list;
+    size_t n;
+} kc_column_list;
+
+/* A view of some columns of a checked view, which must have them, in memory of the call's arena. */
+kc_status kc_points_select(kc_call *call, const kc_points *points, const kc_column_list *columns,
+                           kc_points *out);
+
 /* Entry k of an array of 4- or 8-byte signed integers. */
 KC_INLINE int64_t kc_index_at(const void *array, int32_t index_bytes, size_t k)
 {

@@ -244,7 +244,7 @@ kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_p
     if ((size_t)x->n_cols != f->n_cols)
         return kc_fail(call->err, KC_ERR_SHAPE, "%s has %lld columns, the model was fitted to %zu",
                        kc_points_name(x), (long long)x->n_cols, f->n_cols);
-    KC_TRY(kc_packed_create(call, x, row_dtype(f), &e.x));
+    KC_TRY(kc_prepare(call, f->kernel, x, NULL, row_dtype(f), &e.x));
     status = evaluate_packed(call, &e, &job);
     kc_packed_free(call->ctx, &e.x);
     return status;
@@ -262,7 +262,7 @@ bool kc_expansion_evaluate_few(const kc_expansion *f, const kc_points *x, kc_val
 
     if (f->kernel == NULL || x->n_rows < 1 || x->n_cols < 1 || (size_t)x->n_cols != f->n_cols ||
         (double)x->n_rows * row_work(&e) > FEW_WORK ||
-        !kc_packed_place(x, row_dtype(f), memory, sizeof memory, &used, &e.x))
+        !kc_prepare_few(f->kernel, x, row_dtype(f), memory, sizeof memory, &used, &e.x))
         return false;
     job.n_rows = job.rows_per_chunk = e.x.n;
     size_workspace(&job, choose_fill(&e, &job));

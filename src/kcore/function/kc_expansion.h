@@ -17,6 +17,7 @@
 #include "data/kc_packed.h"
 #include "kernel/kc_kernel.h"
 #include "kernel/kc_plan.h"
+#include "kernel/kc_prepare.h"
 
 typedef struct kc_expansion {
     const kc_kernel *kernel; /* NULL: kernel values are given */

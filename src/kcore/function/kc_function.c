@@ -110,12 +110,13 @@ kc_status kc_function_copy_points(kc_call *call, const kc_packed *from, kc_packe
     return kc_packed_take(call, from, all, from->n, out);
 }
 
-kc_status kc_function_pack(kc_call *call, const kc_points *x, kc_dtype dtype, kc_packed *out)
+kc_status kc_function_pack(kc_call *call, const kc_kernel *kernel, const kc_points *x,
+                           kc_dtype dtype, kc_packed *out)
 {
     kc_packed borrowed;
     kc_status status;
 
-    KC_TRY(kc_packed_create(call, x, dtype, &borrowed));
+    KC_TRY(kc_prepare(call, kernel, x, NULL, dtype, &borrowed));
     status = kc_function_copy_points(call, &borrowed, out);
     kc_packed_free(call->ctx, &borrowed);
     return status;

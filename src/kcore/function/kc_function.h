@@ -33,7 +33,8 @@ void kc_function_plain_coef(const kc_function *f, double *out);
 
 /* Points for a function of its own: of a checked view, which packed points may borrow from, or of
  * packed ones that go on to change.  Empty on failure. */
-kc_status kc_function_pack(kc_call *call, const kc_points *x, kc_dtype dtype, kc_packed *out);
+kc_status kc_function_pack(kc_call *call, const kc_kernel *kernel, const kc_points *x,
+                           kc_dtype dtype, kc_packed *out);
 kc_status kc_function_copy_points(kc_call *call, const kc_packed *from, kc_packed *out);
 
 #endif

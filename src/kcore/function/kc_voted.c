@@ -201,7 +201,7 @@ kc_status kc_voted_count(kc_call *call, const kc_voted *f, const kc_points *x, d
     KC_TRY(check_columns(f, x, call->err));
     job.n_rows = (size_t)x->n_rows;
     if (f->kernel != NULL)
-        KC_TRY(kc_packed_create(call, x, f->dtype, &job.x));
+        KC_TRY(kc_prepare(call, f->kernel, x, NULL, f->dtype, &job.x));
     status = count_all(&job);
     kc_packed_free(call->ctx, &job.x);
     return status;

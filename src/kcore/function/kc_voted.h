@@ -10,6 +10,7 @@
 #include "data/kc_packed.h"
 #include "kernel/kc_kernel.h"
 #include "kernel/kc_plan.h"
+#include "kernel/kc_prepare.h"
 
 /* All of it borrowed. */
 typedef struct kc_voted {

@@ -49,7 +49,7 @@ static kc_status find_depth(kc_kernel *kernel, kc_error *err)
 static bool shares_base(const kc_node *a, const kc_node *b)
 {
     return a->leaf != NULL && b->leaf != NULL && a->leaf->base == b->leaf->base &&
-           a->leaf->base->is_shared;
+           a->reading == b->reading && a->leaf->base->is_shared;
 }
 
 /* Leaves that read the same numbers share a tile of them; a leaf by itself writes its values at
@@ -84,13 +84,75 @@ static kc_status check_arguments(const kc_context *ctx, const void *given, const
     return KC_OK;
 }
 
-static kc_status make(kc_context *ctx, size_t n_nodes, kc_kernel **out, kc_error *err)
+static size_t size_of(size_t n_nodes, size_t n_columns)
+{
+    return sizeof(kc_kernel) + n_nodes * sizeof(kc_node) + n_columns * sizeof(int32_t);
+}
+
+static kc_status make(kc_context *ctx, size_t n_nodes, size_t n_columns, kc_kernel **out,
+                      kc_error *err)
 {
     if (n_nodes > MAX_NODES)
         return kc_fail(err, KC_ERR_ARG, "kernel has %zu nodes, must have at most %d", n_nodes,
                        MAX_NODES);
-    *out = kc_calloc(ctx, 1, sizeof **out + n_nodes * sizeof(kc_node));
-    return *out != NULL ? KC_OK : kc_fail_nomem(err);
+    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_columns));
+    if (*out == NULL)
+        return kc_fail_nomem(err);
+    (*out)->max_nodes = n_nodes;
+    (*out)->max_columns = n_columns;
+    return KC_OK;
+}
+
+/* ---- Selections of columns ------------------------------------------------------------------ */
+
+static int32_t *columns_of(const kc_kernel *kernel)
+{
+    return (int32_t *)(void *)(kernel->nodes + kernel->max_nodes);
+}
+
+kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r)
+{
+    return (kc_column_list){columns_of(kernel) + kernel->readings[r].first, kernel->readings[r].n};
+}
+
+/* The reading of these columns: one there is, or a new one.  There is room for the columns. */
+static kc_status find_reading(kc_kernel *kernel, const kc_column_list *columns, int32_t *out,
+                              kc_error *err)
+{
+    for (size_t r = 0; r < kernel->n_readings; r++) {
+        const kc_column_list known = kc_kernel_columns(kernel, r);
+
+        *out = (int32_t)r + 1;
+        if (known.n == columns->n &&
+            memcmp(known.list, columns->list, columns->n * sizeof *columns->list) == 0)
+            return KC_OK;
+    }
+    if (kernel->n_readings == KC_MAX_READINGS)
+        return kc_fail(err, KC_ERR_ARG, "kernel reads more than %d selections of columns",
+                       KC_MAX_READINGS);
+    assert(kernel->n_columns + columns->n <= kernel->max_columns);
+    memcpy(columns_of(kernel) + kernel->n_columns, columns->list,
+           columns->n * sizeof *columns->list);
+    kernel->readings[kernel->n_readings++] = (kc_selection){kernel->n_columns, columns->n};
+    kernel->n_columns += columns->n;
+    *out = (int32_t)kernel->n_readings;
+    return KC_OK;
+}
+
+/* The nodes of an operand behind those there are. */
+static kc_status append(kc_kernel *kernel, const kc_kernel *operand, kc_error *err)
+{
+    for (size_t i = 0; i < operand->n_nodes; i++) {
+        kc_node *node = &kernel->nodes[kernel->n_nodes++];
+
+        *node = operand->nodes[i];
+        if (node->reading > 0) {
+            const kc_column_list columns = kc_kernel_columns(operand, (size_t)node->reading - 1);
+
+            KC_TRY(find_reading(kernel, &columns, &node->reading, err));
+        }
+    }
+    return KC_OK;
 }
 
 /* The nodes are there: finds what is known of them, and gives the kernel out or frees it. */
@@ -99,9 +161,14 @@ static kc_status finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_er
     const kc_status status = find_depth(made, err);
 
     made->takes = UINT32_MAX;
-    for (size_t i = 0; i < made->n_nodes; i++)
-        if (made->nodes[i].leaf != NULL)
-            made->takes &= made->nodes[i].leaf->base->takes;
+    for (size_t i = 0; i < made->n_nodes; i++) {
+        kc_node *node = &made->nodes[i];
+
+        if (node->leaf != NULL)
+            made->takes &= node->leaf->base->takes;
+        if (node->op == &kc_operator_normalized)
+            node->scalar = (int32_t)made->n_scalars++;
+    }
     find_tiles(made);
     if (status == KC_OK)
         *out = made;
@@ -110,18 +177,11 @@ static kc_status finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_er
     return status;
 }
 
-static void append(kc_kernel *kernel, const kc_kernel *operand)
-{
-    memcpy(kernel->nodes + kernel->n_nodes, operand->nodes,
-           operand->n_nodes * sizeof *operand->nodes);
-    kernel->n_nodes += operand->n_nodes;
-}
-
 static kc_status make_leaf(kc_context *ctx, const kc_node *node, kc_kernel **out, kc_error *err)
 {
     kc_kernel *made;
 
-    KC_TRY(make(ctx, 1, &made, err));
+    KC_TRY(make(ctx, 1, 0, &made, err));
     made->nodes[0] = *node;
     made->n_nodes = 1;
     return finish(ctx, made, out, err);
@@ -136,7 +196,8 @@ static bool has_operator(const kc_node *operator, int32_t i)
 static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
                          const kc_node *operator, kc_kernel ** out, kc_error *err)
 {
-    size_t n_nodes = 0;
+    size_t n_nodes = 0, n_columns = 0;
+    kc_status status = KC_OK;
     kc_kernel *made;
 
     KC_TRY(check_arguments(ctx, kernels, "kernels", out, err));
@@ -146,14 +207,18 @@ static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32
         if (kernels[i] == NULL)
             return kc_fail(err, KC_ERR_ARG, "kernel %d is NULL", (int)i);
         n_nodes += kernels[i]->n_nodes + has_operator(operator, i);
+        n_columns += kernels[i]->n_columns;
     }
-    KC_TRY(make(ctx, n_nodes, &made, err));
-    for (int32_t i = 0; i < n; i++) {
-        append(made, kernels[i]);
+    KC_TRY(make(ctx, n_nodes, n_columns, &made, err));
+    for (int32_t i = 0; i < n && status == KC_OK; i++) {
+        status = append(made, kernels[i], err);
         if (has_operator(operator, i))
             made->nodes[made->n_nodes++] = *operator;
     }
-    return finish(ctx, made, out, err);
+    if (status == KC_OK)
+        return finish(ctx, made, out, err);
+    kc_kernel_free(ctx, made);
+    return status;
 }
 
 /* ---- Constructors --------------------------------------------------------------------------- */
@@ -263,9 +328,93 @@ kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel, kc_kernel **ou
     return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_exp}, out, err);
 }
 
+kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out,
+                               kc_error *err)
+{
+    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, out, err);
+}
+
+/* One mark for each column up to the largest: a list has millions at the most. */
+static kc_status check_columns(kc_context *ctx, const int32_t *columns, int64_t n, kc_error *err)
+{
+    int32_t most = 0;
+    bool *is_there;
+    kc_status status = KC_OK;
+
+    if (n < 1 || n > INT32_MAX)
+        return kc_fail(err, KC_ERR_ARG, "n is %lld, must be 1 to %d", (long long)n, INT32_MAX);
+    for (int64_t i = 0; i < n; i++) {
+        if (columns[i] < 0)
+            return kc_fail(err, KC_ERR_ARG, "columns[%lld] is %d, must not be negative",
+                           (long long)i, (int)columns[i]);
+        most = columns[i] > most ? columns[i] : most;
+    }
+    is_there = kc_calloc(ctx, (size_t)most + 1, sizeof *is_there);
+    if (is_there == NULL)
+        return kc_fail_nomem(err);
+    for (int64_t i = 0; i < n && status == KC_OK; i++) {
+        if (is_there[columns[i]])
+            status = kc_fail(err, KC_ERR_ARG, "columns has %d twice", (int)columns[i]);
+        is_there[columns[i]] = true;
+    }
+    kc_free(ctx, is_there);
+    return status;
+}
+
+/* The columns of `all` that the operand's selection counts out. */
+static kc_status compose(kc_context *ctx, const kc_column_list *inner, const kc_column_list *all,
+                         kc_kernel *made, int32_t *reading, kc_error *err)
+{
+    int32_t *list = kc_alloc(ctx, inner->n, sizeof *list);
+    kc_status status = KC_OK;
+
+    if (list == NULL)
+        return kc_fail_nomem(err);
+    for (size_t c = 0; c < inner->n && status == KC_OK; c++) {
+        if ((size_t)inner->list[c] >= all->n)
+            status = kc_fail(err, KC_ERR_ARG, "the kernel reads column %d of %zu columns",
+                             (int)inner->list[c], all->n);
+        else
+            list[c] = all->list[inner->list[c]];
+    }
+    if (status == KC_OK)
+        status = find_reading(made, &(kc_column_list){list, inner->n}, reading, err);
+    kc_free(ctx, list);
+    return status;
+}
+
+kc_status kc_kernel_on(kc_context *ctx, const kc_kernel *kernel, const int32_t *columns, int64_t n,
+                       kc_kernel **out, kc_error *err)
+{
+    kc_status status = KC_OK;
+    kc_kernel *made;
+
+    KC_TRY(check_arguments(ctx, kernel, "kernel", out, err));
+    KC_TRY(check_arguments(ctx, columns, "columns", out, err));
+    KC_TRY(check_columns(ctx, columns, n, err));
+    KC_TRY(make(ctx, kernel->n_nodes, kernel->n_columns + (size_t)n, &made, err));
+    for (size_t i = 0; i < kernel->n_nodes && status == KC_OK; i++) {
+        const kc_column_list all = {columns, (size_t)n};
+        kc_node *node = &made->nodes[made->n_nodes++];
+
+        *node = kernel->nodes[i];
+        if (node->leaf != NULL && node->reading == 0) {
+            status = find_reading(made, &all, &node->reading, err);
+        } else if (node->leaf != NULL) {
+            const kc_column_list inner = kc_kernel_columns(kernel, (size_t)node->reading - 1);
+
+            status = compose(ctx, &inner, &all, made, &node->reading, err);
+        }
+    }
+    if (status == KC_OK)
+        return finish(ctx, made, out, err);
+    kc_kernel_free(ctx, made);
+    return status;
+}
+
 kc_status kc_kernel_copy(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 {
-    const size_t n_bytes = sizeof *kernel + kernel->n_nodes * sizeof *kernel->nodes;
+    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_columns);
 
     *out = kc_alloc(ctx, 1, n_bytes);
     if (*out == NULL)
@@ -288,7 +437,7 @@ kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel)
 
 bool kc_kernel_is(const kc_kernel *kernel, const kc_leaf *leaf)
 {
-    return kernel->n_nodes == 1 && kernel->nodes[0].leaf == leaf;
+    return kernel->n_nodes == 1 && kernel->nodes[0].leaf == leaf && kernel->nodes[0].reading == 0;
 }
 
 const double *kc_kernel_params(const kc_kernel *kernel)
@@ -316,6 +465,10 @@ kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_
         if ((kernel->takes >> sides[i]->storage & 1) == 0)
             return kc_fail(err, KC_ERR_TYPE, "%s holds strings, the kernel takes numbers",
                            kc_points_name(sides[i]));
+    for (size_t k = 0; k < kernel->n_columns; k++)
+        if (columns_of(kernel)[k] >= x->n_cols)
+            return kc_fail(err, KC_ERR_SHAPE, "the kernel reads column %d, %s has %lld columns",
+                           (int)columns_of(kernel)[k], kc_points_name(x), (long long)x->n_cols);
     if (x->n_cols != z->n_cols)
         return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, %s has %lld", kc_points_name(x),
                        (long long)x->n_cols, kc_points_name(z), (long long)z->n_cols);

@@ -11,7 +11,8 @@
 #include "simd/kc_ops.h"
 
 #define KC_MAX_PARAMS 4
-#define KC_MAX_TILES 16 /* of base values that several leaves read */
+#define KC_MAX_TILES 16    /* of base values that several leaves read */
+#define KC_MAX_READINGS 16 /* selections of columns */
 
 typedef struct kc_leaf kc_leaf;
 typedef struct kc_operator kc_operator;
@@ -23,7 +24,9 @@ typedef struct kc_node {
     const kc_operator *op;
     double params[KC_MAX_PARAMS];
     kc_kernel_function function; /* of a function leaf */
-    int32_t tile;                /* leaf: which shared tile of base values it reads, -1: none */
+    int32_t reading; /* of a leaf: 0 reads all columns, r the selection r - 1 of the kernel */
+    int32_t scalar;  /* of a normalization: which number of each sample is K(x, x)^(-1/2) */
+    int32_t tile;    /* leaf: which shared tile of base values it reads, -1: none */
 } kc_node;
 
 /* A number of two samples.  Blocks are of the points' type; `leaf` is the node whose formula is
@@ -78,24 +81,45 @@ struct kc_operator {
     kc_definiteness (*definiteness)(const double *params, const kc_definiteness *operands);
     /* On n values of one row: `k` is the first operand and the result, `other` the second. */
     void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
+    bool is_bounded; /* finite where its operand is */
 };
 
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
-extern const kc_operator kc_operator_power, kc_operator_exp;
+extern const kc_operator kc_operator_power, kc_operator_exp, kc_operator_normalized;
+
+/* A selection of columns: n of the kernel's, from `first` on. */
+typedef struct kc_selection {
+    size_t first, n;
+} kc_selection;
 
 struct kc_kernel {
     size_t n_nodes;
     size_t max_depth; /* of the stack that evaluates it */
     size_t n_tiles;   /* shared tiles of base values */
+    size_t n_scalars; /* numbers kept of each sample: one for each normalization */
     uint32_t takes;   /* storages that every leaf takes */
     kc_definiteness definiteness;
+    size_t n_readings;
+    kc_selection readings[KC_MAX_READINGS];
+    size_t max_nodes; /* there is room for */
+    size_t n_columns; /* of all selections together: behind the room for nodes */
+    size_t max_columns;
     kc_node nodes[];
 };
+
+/* The columns of selection r. */
+kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r);
+
+/* What a node reads of a set of points. */
+KC_INLINE const kc_packed *kc_part_of(const kc_packed *points, const kc_node *node)
+{
+    return node->reading == 0 ? points : points->derived[node->reading - 1];
+}
 
 /* Values that only finite operands can have made need no look. */
 KC_INLINE bool kc_may_overflow(const kc_node *node)
 {
-    return node->leaf == NULL || !node->leaf->is_bounded;
+    return node->leaf != NULL ? !node->leaf->is_bounded : !node->op->is_bounded;
 }
 
 #endif

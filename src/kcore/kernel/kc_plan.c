@@ -42,7 +42,7 @@ kc_plan kc_plan_make(const kc_kernel *kernel, const kc_packed *x, const kc_packe
 
         plan.work += NODE_WORK;
         if (pays_for_base(kernel, i))
-            plan.work += node->leaf->base->work(node, x, z);
+            plan.work += node->leaf->base->work(node, kc_part_of(x, node), kc_part_of(z, node));
     }
     return plan;
 }
@@ -65,10 +65,11 @@ static size_t base_workspace(const kc_plan *plan, size_t n_rows)
     size_t most = 0;
 
     for (size_t i = 0; i < plan->kernel->n_nodes; i++) {
-        const kc_leaf *leaf = plan->kernel->nodes[i].leaf;
+        const kc_node *node = &plan->kernel->nodes[i];
 
-        if (leaf != NULL)
-            most = kc_max(most, leaf->base->workspace(plan->x, plan->z, n_rows));
+        if (node->leaf != NULL)
+            most = kc_max(most, node->leaf->base->workspace(kc_part_of(plan->x, node),
+                                                            kc_part_of(plan->z, node), n_rows));
     }
     return kc_aligned(most);
 }
@@ -94,8 +95,10 @@ static bool run_leaf(const kc_plan *plan, const kc_node *node, const kc_block *t
     kc_block tile = *top;
     bool is_finite = true;
 
+    tile.x = kc_part_of(plan->x, node);
+    tile.z = kc_part_of(plan->z, node);
     if (node->tile < 0)
-        return node->leaf->base->block(node, top, at->workspace);
+        return node->leaf->base->block(node, &tile, at->workspace);
     tile.out = at->tiles + (size_t)node->tile * operand_bytes(plan);
     tile.ld = EXPR_COLS;
     if (!at->has_tile[node->tile])
@@ -108,6 +111,35 @@ static bool run_leaf(const kc_plan *plan, const kc_node *node, const kc_block *t
         kc_leaf_map(node, dtype, k, top->n_cols);
     }
     return is_finite;
+}
+
+/* k *= x[row] z[j] with the numbers of both sides: a product of which either factor may come first.
+ */
+static void scale_row(const void *x, size_t row, const void *z, size_t col_begin, kc_dtype dtype,
+                      void *k, size_t n)
+{
+    if (dtype == KC_F64) {
+        const double own = ((const double *)x)[row], *others = (const double *)z + col_begin;
+
+        for (size_t j = 0; j < n; j++)
+            ((double *)k)[j] *= own * others[j];
+    } else {
+        const float own = ((const float *)x)[row], *others = (const float *)z + col_begin;
+
+        for (size_t j = 0; j < n; j++)
+            ((float *)k)[j] *= own * others[j];
+    }
+}
+
+static void normalize(const kc_plan *plan, const kc_node *node, const kc_block *top)
+{
+    const void *x = kc_packed_scalars(plan->x, (size_t)node->scalar);
+    const void *z = kc_packed_scalars(plan->z, (size_t)node->scalar);
+    const kc_dtype dtype = plan->x->dtype;
+
+    for (size_t r = 0; r < top->n_rows; r++)
+        scale_row(x, kc_block_row(top, r), z, top->col_begin, dtype,
+                  kc_at(top->out, r * top->ld, dtype), top->n_cols);
 }
 
 /* The other operand, if there is one, lies above the first: at `depth` of the operands. */
@@ -153,6 +185,8 @@ static bool run_nodes(const kc_plan *plan, const kc_block *block, const room *at
         }
         if (node->leaf != NULL)
             is_finite &= run_leaf(plan, node, &top, at);
+        else if (node->op == &kc_operator_normalized)
+            normalize(plan, node, &top);
         else
             run_operator(plan, node, &top, depth, at);
         if (kc_may_overflow(node))
@@ -197,29 +231,44 @@ bool kc_plan_block(const kc_plan *plan, const kc_block *asked, void *workspace)
     block.z = plan->z;
     if (plan->kernel->n_nodes > 1 || kc_may_overflow(first))
         return run_expression(plan, &block, workspace);
+    block.x = kc_part_of(plan->x, first);
+    block.z = kc_part_of(plan->z, first);
     return first->leaf->base->block(first, &block, workspace);
 }
 
 /* ---- The diagonal --------------------------------------------------------------------------- */
 
-/* The stack machine on n samples with themselves. */
-static bool run_diag(const kc_plan *plan, size_t row_begin, size_t n, void *out, char *operands,
-                     void *workspace)
+static void normalize_diag(const kc_plan *plan, const kc_node *node, size_t row_begin, size_t n,
+                           void *k)
+{
+    const void *x = kc_packed_scalars(plan->x, (size_t)node->scalar);
+    const kc_dtype dtype = plan->x->dtype;
+
+    for (size_t i = 0; i < n; i++)
+        scale_row(x, row_begin + i, x, row_begin + i, dtype, kc_at(k, i, dtype), 1);
+}
+
+/* The stack machine on n samples with themselves, for the nodes first .. last - 1. */
+static bool run_diag(const kc_plan *plan, size_t first, size_t last, size_t row_begin, size_t n,
+                     void *out, char *operands, void *workspace)
 {
     const kc_dtype dtype = plan->x->dtype;
     const kc_ops *ops = kc_ops_of(dtype);
     bool is_finite = true;
     size_t depth = 0;
 
-    for (size_t i = 0; i < plan->kernel->n_nodes; i++) {
+    for (size_t i = first; i < last; i++) {
         const kc_node *node = &plan->kernel->nodes[i];
         void *k;
 
         depth -= node->leaf != NULL ? 0 : node->op->n_operands;
         k = depth == 0 ? out : kc_at(operands, (depth - 1) * EXPR_COLS, dtype);
         if (node->leaf != NULL) {
-            is_finite &= node->leaf->base->diag(node, plan->x, row_begin, n, k, workspace);
+            is_finite &=
+                node->leaf->base->diag(node, kc_part_of(plan->x, node), row_begin, n, k, workspace);
             kc_leaf_map(node, dtype, k, n);
+        } else if (node->op == &kc_operator_normalized) {
+            normalize_diag(plan, node, row_begin, n, k);
         } else {
             node->op->apply(node->params, ops, k, kc_at(operands, depth * EXPR_COLS, dtype), n);
         }
@@ -232,11 +281,18 @@ static bool run_diag(const kc_plan *plan, size_t row_begin, size_t n, void *out,
 
 bool kc_plan_diag(const kc_plan *plan, size_t row_begin, size_t n_rows, void *out, void *workspace)
 {
+    return kc_plan_diag_of(plan, 0, plan->kernel->n_nodes, row_begin, n_rows, out, workspace);
+}
+
+bool kc_plan_diag_of(const kc_plan *plan, size_t first, size_t last, size_t row_begin,
+                     size_t n_rows, void *out, void *workspace)
+{
     char *operands = (char *)workspace + base_workspace(plan, 1);
     bool is_finite = true;
 
     for (size_t begin = 0; begin < n_rows; begin += EXPR_COLS)
-        is_finite &= run_diag(plan, row_begin + begin, kc_min(EXPR_COLS, n_rows - begin),
-                              kc_at(out, begin, plan->x->dtype), operands, workspace);
+        is_finite &=
+            run_diag(plan, first, last, row_begin + begin, kc_min(EXPR_COLS, n_rows - begin),
+                     kc_at(out, begin, plan->x->dtype), operands, workspace);
     return is_finite;
 }

@@ -44,6 +44,10 @@ bool kc_plan_block(const kc_plan *plan, const kc_block *block, void *workspace);
 /* out[i] = K(x[i], x[i]) for row_begin <= i < row_begin + n_rows, the same bits as a block's. */
 bool kc_plan_diag(const kc_plan *plan, size_t row_begin, size_t n_rows, void *out, void *workspace);
 
+/* The same for a part of the expression, nodes first .. last - 1. */
+bool kc_plan_diag_of(const kc_plan *plan, size_t first, size_t last, size_t row_begin,
+                     size_t n_rows, void *out, void *workspace);
+
 /* The sample that stands at place i of the block. */
 KC_INLINE size_t kc_block_row(const kc_block *block, size_t i)
 {

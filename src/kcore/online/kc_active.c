@@ -33,6 +33,8 @@ kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_activ
     }
     if (status == KC_OK && spec->kernel != NULL)
         status = kc_kernel_copy(ctx, spec->kernel, &out->kernel, err);
+    if (status == KC_OK && spec->kernel != NULL)
+        status = kc_prepare_growing(ctx, spec->kernel, &out->points, err);
     if (status != KC_OK)
         kc_active_free(ctx, out);
     return status;

@@ -125,7 +125,8 @@ kc_status kc_online_make_room(kc_context *ctx, kc_online *online, size_t n_point
     const size_t n_more = n_points > online->set.n ? n_points - online->set.n : 0;
 
     KC_TRY(kc_online_prepare(ctx, online, n_more, 0, err));
-    return online->set.kernel != NULL && !online->set.points.points.is_sparse
+    return online->set.kernel != NULL && !online->set.points.points.is_sparse &&
+                   kc_kernel_is_plain(online->set.kernel)
                ? kc_online_prepare_probe(ctx, online, err)
                : KC_OK;
 }

@@ -183,7 +183,7 @@ static kc_status open_store(fit *f)
     } else if (set->kernel == NULL) {
         return open_matrix(f);
     } else {
-        KC_TRY(kc_packed_create(f->call, f->lesson->data->x, set->dtype, &f->x));
+        KC_TRY(kc_prepare(f->call, set->kernel, f->lesson->data->x, NULL, set->dtype, &f->x));
     }
     config.cache_bytes = kc_cache_bytes(f->call, f->lesson->cache_bytes, f->n, set->dtype);
     return kc_store_create(f->call, &config, &f->store);

@@ -412,7 +412,8 @@ static kc_status study_many(study *s)
     kc_packed x;
     kc_status status;
 
-    KC_TRY(kc_packed_create(call, s->lesson->data->x, s->online->set.dtype, &x));
+    KC_TRY(kc_prepare(call, s->online->set.kernel, s->lesson->data->x, NULL, s->online->set.dtype,
+                      &x));
     s->x = &x;
     status = study_passes(s);
     kc_packed_free(call->ctx, &x);
@@ -422,7 +423,7 @@ static kc_status study_many(study *s)
 static bool is_plain(const kc_online *online, const kc_lesson *lesson)
 {
     return lesson->data->x->n_rows == 1 && lesson->settings->n_passes == 1 &&
-           !online->set.points.points.is_sparse &&
+           !online->set.points.points.is_sparse && kc_kernel_is_plain(online->set.kernel) &&
            (lesson->data->weights == NULL || lesson->data->weights[0] != 0.0);
 }
 

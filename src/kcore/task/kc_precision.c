@@ -103,7 +103,7 @@ kc_status kc_precision_pack(kc_call *call, const kc_precision_audit *audit, cons
     for (size_t k = 0; k < n; k++)
         rows[k] = audit->order[points[k]];
     KC_TRY(kc_points_take(call, audit->x, rows, n, &taken));
-    return kc_packed_create(call, &taken, KC_F64, out);
+    return kc_prepare(call, audit->kernel, &taken, NULL, KC_F64, out);
 }
 
 /* Adds the difference that the support vectors begin .. begin + n make at each of the samples. */

@@ -4,6 +4,7 @@
 #define KC_PRECISION_H
 
 #include "kernel/kc_plan.h"
+#include "kernel/kc_prepare.h"
 #include "solver/kc_dual.h"
 #include "task/kc_samples.h"
 

@@ -65,7 +65,7 @@ static kc_status take_support(kc_call *call, const kc_training *t, const support
     if (!t->is_refined)
         return kc_packed_take(call, &t->points, found->places, found->n, out);
     KC_TRY(kc_points_take(call, t->data->x, found->samples, found->n, &taken));
-    return kc_function_pack(call, &taken, KC_F64, out);
+    return kc_function_pack(call, t->kernel, &taken, KC_F64, out);
 }
 
 static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)

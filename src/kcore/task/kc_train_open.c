@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_prepare.h"
 #include "task/kc_cache.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
@@ -25,7 +26,7 @@ static kc_status pack_samples(kc_call *call, kc_training *t, const int32_t *orde
     kc_error *err = call->err;
 
     if (t->settings->precision == KC_PRECISION_F32)
-        return kc_packed_create_ordered(call, x, order, KC_F32, out);
+        return kc_prepare(call, t->kernel, x, order, KC_F32, out);
     t->is_f32_tried = t->settings->precision == KC_PRECISION_AUTO && !t->is_f64_needed &&
                       t->samples.n > KC_PRECISION_SMALL && isfinite(t->settings->C) &&
                       kc_precision_may_do(t->settings, &t->samples);
@@ -34,7 +35,7 @@ static kc_status pack_samples(kc_call *call, kc_training *t, const int32_t *orde
          * depend on the values, but not on how much memory or time there is. */
         kc_error narrow = {0};
         call->err = &narrow;
-        kc_status status = kc_packed_create_ordered(call, x, order, KC_F32, out);
+        kc_status status = kc_prepare(call, t->kernel, x, order, KC_F32, out);
         call->err = err;
         if (status == KC_OK)
             return KC_OK;
@@ -45,7 +46,7 @@ static kc_status pack_samples(kc_call *call, kc_training *t, const int32_t *orde
         }
     }
     t->is_f32_tried = false;
-    return kc_packed_create_ordered(call, x, order, KC_F64, out);
+    return kc_prepare(call, t->kernel, x, order, KC_F64, out);
 }
 
 /* Packed and sorted by class.  Points in order already may borrow from the caller's arrays; where

@@ -96,6 +96,17 @@ KC_API KC_MUST_CHECK kc_status kc_kernel_power(kc_context *ctx, const kc_kernel 
 KC_API KC_MUST_CHECK kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel,
                                              kc_kernel **out, kc_error *err);
 
+/* K(x, z) / sqrt(K(x, x) K(z, z)), and 0 where K(x, x) or K(z, z) is 0; a negative one is
+ * KC_ERR_RANGE. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel,
+                                                    kc_kernel **out, kc_error *err);
+
+/* K of some columns of the samples, in this order, none twice: columns of what K reads are counted
+ * among these. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_on(kc_context *ctx, const kc_kernel *kernel,
+                                            const int32_t *columns, int64_t n, kc_kernel **out,
+                                            kc_error *err);
+
 /* ---- Matrices ----------------------------------------------------------------------------- */
 
 /* out[i * out_ld + j] = K(x_i, z_j), of type out_dtype; out_ld counts elements.  z NULL:

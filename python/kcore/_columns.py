@@ -1,0 +1,97 @@
+"""Columns that a kernel reads: numbers, names of a data frame, slices, masks; as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcore._validate import as_integer, brief
+
+ColumnsLike: TypeAlias = int | str | slice | Sequence[int] | Sequence[str] | NDArray[Any]
+
+MAX_COLUMN = 2**31 - 1
+
+
+def _as_number(value: Any) -> int:
+    return as_integer(value, "columns", low=-MAX_COLUMN, high=MAX_COLUMN)
+
+
+class Slice(NamedTuple):
+    """A slice that can be hashed."""
+
+    start: int | None
+    stop: int | None
+    step: int | None
+
+
+Columns: TypeAlias = tuple[int, ...] | tuple[str, ...] | Slice
+
+
+def as_columns(columns: Any) -> Columns:
+    """Return columns as a value: a slice, numbers or names."""
+    if isinstance(columns, Slice):
+        return columns
+    if isinstance(columns, slice):
+        ends = (columns.start, columns.stop, columns.step)
+        return Slice(*(None if end is None else _as_number(end) for end in ends))
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    if not isinstance(columns, Iterable):
+        raise TypeError(
+            f"columns must be numbers or names of columns, a slice or a mask, got {brief(columns)}"
+        )
+    listed = list(columns)
+    if listed and all(isinstance(column, bool | np.bool_) for column in listed):
+        listed = [i for i, is_wanted in enumerate(listed) if is_wanted]
+    if not listed:
+        raise ValueError("columns must not be empty")
+    found: tuple[str, ...] | tuple[int, ...]
+    if all(isinstance(column, str) for column in listed):
+        found = tuple(str(column) for column in listed)
+    else:
+        found = tuple(_as_number(column) for column in listed)
+    if len(set(found)) < len(found):
+        raise ValueError(f"columns has {_first_repeated(found)!r} twice")
+    return found
+
+
+def _first_repeated(values: Sequence[Any]) -> Any:
+    return next(value for i, value in enumerate(values) if value in values[:i])
+
+
+def are_numbers(columns: Columns) -> bool:
+    """Say whether these are numbers of columns, counted from the first."""
+    if isinstance(columns, Slice):
+        return False
+    return all(isinstance(column, int) and column >= 0 for column in columns)
+
+
+def column_numbers(
+    columns: Columns, n_columns: int, names: Sequence[str] | None
+) -> tuple[int, ...]:
+    """Return the numbers of columns of samples that have so many, with these names."""
+    if isinstance(columns, Slice):
+        found = tuple(range(n_columns))[slice(*columns)]
+        if not found:
+            raise ValueError(f"columns: {slice(*columns)} has none of the {n_columns} columns of X")
+        return found
+    found = tuple(_number(column, n_columns, names) for column in columns)
+    if len(set(found)) < len(found):
+        raise ValueError(f"columns has {_first_repeated(found)!r} twice")
+    return found
+
+
+def _number(column: int | str, n_columns: int, names: Sequence[str] | None) -> int:
+    if isinstance(column, str):
+        if names is None:
+            raise ValueError(f"columns: X has no column names, so none is {column!r}")
+        if column not in names:
+            raise ValueError(f"columns: X has no column {column!r}")
+        return list(names).index(column)
+    if not -n_columns <= column < n_columns:
+        raise ValueError(f"columns: {column} is not among the {n_columns} columns of X")
+    return column % n_columns

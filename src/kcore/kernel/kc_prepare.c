@@ -1,0 +1,114 @@
+/* Self-values are computed in the order of the expression: one normalization may stand inside of
+ * another. */
+#include "kernel/kc_prepare.h"
+
+#include <math.h>
+
+#include "kernel/kc_leaf.h"
+#include "kernel/kc_plan.h"
+
+bool kc_kernel_is_plain(const kc_kernel *kernel)
+{
+    return kernel->n_readings == 0 && kernel->n_scalars == 0;
+}
+
+/* ---- Self-values ---------------------------------------------------------------------------- */
+
+/* The first node of the operand that ends before node `last`: as many values are taken as left. */
+static size_t first_of(const kc_kernel *kernel, size_t last)
+{
+    size_t wanted = 1, i = last;
+
+    while (wanted > 0) {
+        i--;
+        wanted += kernel->nodes[i].leaf != NULL ? 0 : kernel->nodes[i].op->n_operands;
+        wanted--;
+    }
+    return i;
+}
+
+/* K(x, x) becomes K(x, x)^(-1/2), 0 stays: then so are all values of the sample. */
+static kc_status invert_roots(const kc_packed *points, void *values, kc_error *err)
+{
+    for (size_t i = 0; i < points->n; i++) {
+        const double value = kc_number_at(values, i, points->dtype);
+        const double root = value > 0 ? 1 / sqrt(value) : 0;
+
+        if (!(value >= 0))
+            return kc_fail(err, KC_ERR_RANGE,
+                           "normalized kernel: K(x, x) of %s row %zu is %g, must not be negative",
+                           points->name, i, value);
+        if (points->dtype == KC_F64)
+            ((double *)values)[i] = root;
+        else
+            ((float *)values)[i] = (float)root;
+    }
+    return KC_OK;
+}
+
+static kc_status find_scalars(kc_call *call, const kc_kernel *kernel, kc_packed *points)
+{
+    kc_plan plan;
+    void *workspace;
+
+    KC_TRY(kc_packed_add_scalars(call, kernel->n_scalars, points));
+    plan = kc_plan_make(kernel, points, points);
+    workspace = kc_call_take(call, 1, kc_plan_workspace(&plan, 1));
+    if (workspace == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < kernel->n_nodes; i++) {
+        void *values;
+
+        if (kernel->nodes[i].op != &kc_operator_normalized)
+            continue;
+        values = kc_packed_scalars(points, (size_t)kernel->nodes[i].scalar);
+        if (!kc_plan_diag_of(&plan, first_of(kernel, i), i, 0, points->n, values, workspace))
+            return kc_fail(call->err, KC_ERR_RANGE,
+                           "normalized kernel: K(x, x) of a row of %s overflows", points->name);
+        KC_TRY(invert_roots(points, values, call->err));
+    }
+    return KC_OK;
+}
+
+/* ---- Sets of samples ------------------------------------------------------------------------ */
+
+static kc_status add_parts(kc_call *call, const kc_kernel *kernel, const kc_points *points,
+                           const int32_t *order, kc_packed *out)
+{
+    kc_column_list columns[KC_MAX_READINGS];
+
+    for (size_t r = 0; r < kernel->n_readings; r++)
+        columns[r] = kc_kernel_columns(kernel, r);
+    if (kernel->n_readings > 0)
+        KC_TRY(kc_packed_derive(call, points, order, columns, kernel->n_readings, out));
+    return kernel->n_scalars > 0 ? find_scalars(call, kernel, out) : KC_OK;
+}
+
+kc_status kc_prepare(kc_call *call, const kc_kernel *kernel, const kc_points *points,
+                     const int32_t *order, kc_dtype dtype, kc_packed *out)
+{
+    kc_status status;
+
+    KC_TRY(kc_packed_create_ordered(call, points, order, dtype, out));
+    if (kc_kernel_is_plain(kernel))
+        return KC_OK;
+    status = add_parts(call, kernel, points, order, out);
+    if (status != KC_OK)
+        kc_packed_free(call->ctx, out);
+    return status;
+}
+
+bool kc_prepare_few(const kc_kernel *kernel, const kc_points *points, kc_dtype dtype, char *memory,
+                    size_t n_bytes, size_t *used, kc_packed *out)
+{
+    return kc_kernel_is_plain(kernel) && kc_packed_place(points, dtype, memory, n_bytes, used, out);
+}
+
+kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_growing *g, kc_error *err)
+{
+    size_t n_cols[KC_MAX_READINGS];
+
+    for (size_t r = 0; r < kernel->n_readings; r++)
+        n_cols[r] = kernel->readings[r].n;
+    return kc_growing_derive(ctx, g, n_cols, kernel->n_readings, kernel->n_scalars, err);
+}
