@@ -11,6 +11,7 @@
 #include "base/kc_alloc.h"
 #include "base/kc_context.h"
 #include "data/kc_points.h"
+#include "data/kc_sort.h"
 #include "kernel/kc_leaf.h"
 
 #define MAX_NODES 1000
@@ -334,30 +335,28 @@ kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel, kc_kern
     return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, out, err);
 }
 
-/* One mark for each column up to the largest: a list has millions at the most. */
 static kc_status check_columns(kc_context *ctx, const int32_t *columns, int64_t n, kc_error *err)
 {
-    int32_t most = 0;
-    bool *is_there;
+    kc_entry *sorted;
     kc_status status = KC_OK;
 
     if (n < 1 || n > INT32_MAX)
         return kc_fail(err, KC_ERR_ARG, "n is %lld, must be 1 to %d", (long long)n, INT32_MAX);
-    for (int64_t i = 0; i < n; i++) {
-        if (columns[i] < 0)
-            return kc_fail(err, KC_ERR_ARG, "columns[%lld] is %d, must not be negative",
-                           (long long)i, (int)columns[i]);
-        most = columns[i] > most ? columns[i] : most;
-    }
-    is_there = kc_calloc(ctx, (size_t)most + 1, sizeof *is_there);
-    if (is_there == NULL)
+    sorted = kc_calloc(ctx, (size_t)n, sizeof *sorted);
+    if (sorted == NULL)
         return kc_fail_nomem(err);
     for (int64_t i = 0; i < n && status == KC_OK; i++) {
-        if (is_there[columns[i]])
-            status = kc_fail(err, KC_ERR_ARG, "columns has %d twice", (int)columns[i]);
-        is_there[columns[i]] = true;
+        sorted[i].col = columns[i];
+        if (columns[i] < 0)
+            status = kc_fail(err, KC_ERR_ARG, "columns[%lld] is %d, must not be negative",
+                             (long long)i, (int)columns[i]);
     }
-    kc_free(ctx, is_there);
+    if (status == KC_OK)
+        kc_entries_sort(sorted, (size_t)n);
+    for (int64_t i = 1; i < n && status == KC_OK; i++)
+        if (sorted[i].col == sorted[i - 1].col)
+            status = kc_fail(err, KC_ERR_ARG, "columns has %d twice", (int)sorted[i].col);
+    kc_free(ctx, sorted);
     return status;
 }
 
