@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from kcore._validate import as_integer, brief
 ColumnsLike: TypeAlias = int | str | slice | Sequence[int] | Sequence[str] | NDArray[Any]
 
 MAX_COLUMN = 2**31 - 1
+MOST_COLUMNS = 2**24  # of a slice, which is written out
 
 
 def _as_number(value: Any) -> int:
@@ -31,6 +32,21 @@ class Slice(NamedTuple):
 Columns: TypeAlias = tuple[int, ...] | tuple[str, ...] | Slice
 
 
+def _listed(columns: Any) -> list[Any]:
+    """Return the items of a sequence or of a 1-D array."""
+    if isinstance(columns, list | tuple | range):
+        return list(columns)
+    try:
+        array = np.asarray(columns)
+        if array.ndim == 1 and not isinstance(columns, dict | set):
+            return list(array.tolist())
+    except Exception:  # what an object that is no array does when it is asked to be one
+        pass
+    raise TypeError(
+        f"columns must be numbers or names of columns, a slice or a mask, got {brief(columns)}"
+    )
+
+
 def as_columns(columns: Any) -> Columns:
     """Return columns as a value: a slice, numbers or names."""
     if isinstance(columns, Slice):
@@ -40,13 +56,9 @@ def as_columns(columns: Any) -> Columns:
         return Slice(*(None if end is None else _as_number(end) for end in ends))
     if isinstance(columns, str | Integral):
         columns = [columns]
-    if not isinstance(columns, Iterable):
-        raise TypeError(
-            f"columns must be numbers or names of columns, a slice or a mask, got {brief(columns)}"
-        )
-    listed = list(columns)
+    listed = _listed(columns)
     if listed and all(isinstance(column, bool | np.bool_) for column in listed):
-        listed = [i for i, is_wanted in enumerate(listed) if is_wanted]
+        listed = [number for number, is_wanted in enumerate(listed) if is_wanted]
     if not listed:
         raise ValueError("columns must not be empty")
     found: tuple[str, ...] | tuple[int, ...]
@@ -75,10 +87,13 @@ def column_numbers(
 ) -> tuple[int, ...]:
     """Return the numbers of columns of samples that have so many, with these names."""
     if isinstance(columns, Slice):
-        found = tuple(range(n_columns))[slice(*columns)]
-        if not found:
-            raise ValueError(f"columns: {slice(*columns)} has none of the {n_columns} columns of X")
-        return found
+        selected = range(n_columns)[slice(*columns)]
+        if not 1 <= len(selected) <= MOST_COLUMNS:
+            raise ValueError(
+                f"columns: {slice(*columns)} has {len(selected) or 'none'} of the {n_columns} "
+                f"columns of X, must have 1 to {MOST_COLUMNS}"
+            )
+        return tuple(selected)
     found = tuple(_number(column, n_columns, names) for column in columns)
     if len(set(found)) < len(found):
         raise ValueError(f"columns has {_first_repeated(found)!r} twice")

@@ -33,6 +33,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "k2": lambda: kernels.Linear(),
     "factor": lambda: 2.0,
     "degree": lambda: 2,
+    "columns": lambda: [0, 1],
     "classes": lambda: [0, 1],
     "other": lambda: kernels.Laplacian(),
 }
