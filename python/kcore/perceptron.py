@@ -24,11 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core, exceptions
-from kcore._base import (
-    as_samples,
-    feature_names,
-    fitted,
-)
+from kcore._base import as_samples, fitted
 from kcore._linear import FittedLinear, PassLog, bound_of, sum_ragged
 from kcore._progress import ProgressCallback
 from kcore._rules import (
@@ -41,7 +37,15 @@ from kcore._rules import (
     labels_to_fit,
 )
 from kcore._targets import as_labels
-from kcore._validate import Points, as_flag, as_real, as_reals, brief, refuse_non_finite
+from kcore._validate import (
+    Points,
+    as_flag,
+    as_real,
+    as_reals,
+    brief,
+    feature_names,
+    refuse_non_finite,
+)
 from kcore._warn import warn
 from kcore.kernel_perceptron import KernelPerceptron
 
