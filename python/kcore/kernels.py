@@ -49,7 +49,7 @@ from kcore._kernel import (
     Sum,
     set_fields,
 )
-from kcore._validate import as_integer, as_real
+from kcore._validate import as_integer, as_real, brief
 
 __all__ = [
     "RBF",
