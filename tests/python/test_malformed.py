@@ -185,7 +185,7 @@ def test_estimators_refuse_malformed_matrices_before_anything_changes(cls):
 def kernel_of(cls):
     """Return a kernel of this class, whatever it is made of."""
     known = inspect.signature(cls).parameters
-    parts = {"kernel": RBF(), "k1": RBF(), "k2": RBF(), "factor": 2.0, "degree": 2}
+    parts = {"kernel": RBF(), "k1": RBF(), "k2": RBF(), "factor": 2.0, "degree": 2, "columns": [0]}
     needed = {n: parts[n] for n, p in known.items() if p.default is p.empty and n in parts}
     if any(p.kind is p.VAR_POSITIONAL for p in known.values()):
         return cls(RBF(), RBF())
