@@ -178,6 +178,28 @@ static void a_negative_self_value_is_refused_by_row(void)
     kc_kernel_free(ctx, normalized);
 }
 
+/* Wherever samples come from: a learner may have been told of fewer columns than its kernel reads.
+ */
+static void samples_without_a_column_that_is_read_are_refused(void)
+{
+    kc_kernel *kernel = make_mixed();
+    ref_samples x = ref_random(3, N, 20, 1, KC_F64);
+    ref_view view = ref_view_make(&x, REF_DENSE, KC_F64);
+    kc_packed packed;
+    kc_error err = {0};
+    kc_call call;
+
+    CHECK(kc_call_begin(&call, ctx, NULL, "pack", &err) == KC_OK);
+    CHECK(kc_call_end(&call, kc_prepare(&call, kernel, &view.points, NULL, KC_F64, &packed)) ==
+          KC_ERR_SHAPE);
+    CHECK(strcmp(err.text, "the kernel reads column 90, X has 20 columns") == 0);
+    CHECK(packed.n == 0 && packed.n_derived == 0);
+    kc_packed_free(ctx, &packed);
+    ref_view_free(&view);
+    ref_samples_free(&x);
+    kc_kernel_free(ctx, kernel);
+}
+
 static void is_refused(const int32_t *list, int64_t n, const char *text)
 {
     kc_kernel *kernel = make_mixed(), *on = NULL;
@@ -222,6 +244,7 @@ int main(void)
     RUN(the_diagonal_has_the_bits_of_the_matrix);
     RUN(growing_points_have_the_same_parts);
     RUN(a_negative_self_value_is_refused_by_row);
+    RUN(samples_without_a_column_that_is_read_are_refused);
     RUN(columns_that_cannot_be_are_refused);
     RUN(selections_have_a_limit);
     kc_context_free(ctx);

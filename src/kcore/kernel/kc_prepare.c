@@ -89,9 +89,11 @@ kc_status kc_prepare(kc_call *call, const kc_kernel *kernel, const kc_points *po
 {
     kc_status status;
 
-    KC_TRY(kc_packed_create_ordered(call, points, order, dtype, out));
     if (kc_kernel_is_plain(kernel))
-        return KC_OK;
+        return kc_packed_create_ordered(call, points, order, dtype, out);
+    *out = (kc_packed){.dtype = dtype};
+    KC_TRY(kc_kernel_check(kernel, points, points, call->err)); /* its columns must be there */
+    KC_TRY(kc_packed_create_ordered(call, points, order, dtype, out));
     status = add_parts(call, kernel, points, order, out);
     if (status != KC_OK)
         kc_packed_free(call->ctx, out);

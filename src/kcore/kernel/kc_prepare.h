@@ -6,8 +6,8 @@
 #include "data/kc_growing.h"
 #include "kernel/kc_kernel.h"
 
-/* kc_packed_create_ordered, and what the kernel reads besides; order NULL: as they stand.  The view
- * has passed kc_kernel_check. */
+/* kc_packed_create_ordered, and what the kernel reads besides; order NULL: as they stand.
+ * KC_ERR_SHAPE where the view lacks a column that the kernel reads; `out` is empty on failure. */
 kc_status kc_prepare(kc_call *call, const kc_kernel *kernel, const kc_points *points,
                      const int32_t *order, kc_dtype dtype, kc_packed *out);
 
