@@ -178,6 +178,28 @@ static void a_negative_self_value_is_refused_by_row(void)
     kc_kernel_free(ctx, normalized);
 }
 
+/* 1 / K(x, x) is beyond the type: no value is made of it. */
+static void self_values_that_are_too_small_overflow(void)
+{
+    const float x[] = {1e-21f, 2e-21f};
+    const kc_points view = {.storage = KC_DENSE,
+                            .dtype = KC_F32,
+                            .n_rows = 2,
+                            .n_cols = 1,
+                            .values = x,
+                            .row_stride = 4,
+                            .col_stride = 4,
+                            .name = "X"};
+    kc_kernel *linear = NULL, *normalized = NULL;
+    float out[4];
+
+    REQUIRE(kc_kernel_leaf(ctx, "linear", NULL, 0, &linear, NULL) == KC_OK);
+    REQUIRE(kc_kernel_normalized(ctx, linear, &normalized, NULL) == KC_OK);
+    CHECK(kc_gram(ctx, NULL, normalized, &view, NULL, KC_F32, out, 2, NULL) == KC_ERR_RANGE);
+    kc_kernel_free(ctx, linear);
+    kc_kernel_free(ctx, normalized);
+}
+
 /* Wherever samples come from: a learner may have been told of fewer columns than its kernel reads.
  */
 static void samples_without_a_column_that_is_read_are_refused(void)
@@ -244,6 +266,7 @@ int main(void)
     RUN(the_diagonal_has_the_bits_of_the_matrix);
     RUN(growing_points_have_the_same_parts);
     RUN(a_negative_self_value_is_refused_by_row);
+    RUN(self_values_that_are_too_small_overflow);
     RUN(samples_without_a_column_that_is_read_are_refused);
     RUN(columns_that_cannot_be_are_refused);
     RUN(selections_have_a_limit);

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import assert_same_bits, assert_within_bound
-from kcore import _core, _threads, kernels
+from kcore import SVC, _core, _threads, kernels
 from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial, Sigmoid, exp
 
 LEAVES = [
@@ -486,3 +486,6 @@ def test_a_normalized_kernel_has_ones_and_zeros_on_its_diagonal():
     assert Linear().normalized().definiteness == "positive"
     with pytest.raises(ValueError, match=r"K\(x, x\) of X row 1 is -8, must not be negative"):
         Polynomial(degree=3, coef0=-2.0).normalized()(X)
+    kernel = Polynomial(degree=1, coef0=-2.0).normalized()  # a fit sorts its rows by class
+    with pytest.raises(ValueError, match="X row 2 is -1"):
+        SVC(kernel=kernel).fit(np.array([[3.0], [2.0], [1.0], [4.0]]), [1, 1, 0, 0])

@@ -35,8 +35,8 @@ kc_status kc_structure_copy(kc_call *call, const kc_points *points, kc_structure
 void kc_structure_free(kc_context *ctx, kc_structure *structure);
 
 /* Rows *begin .. *end - 1 of chunk `chunk`, of kc_row_chunks that have about as many entries each,
- * however uneven the rows are: `indptr` says where they are.  Of an indptr that somebody changes
- * meanwhile, any rows there are. */
+ * however uneven the rows are: `indptr` says where they are.  Of an indptr that another thread
+ * changes meanwhile, any rows there are. */
 #define KC_CHUNK_ENTRIES ((size_t)1 << 18)
 void kc_row_chunk(const void *indptr, int32_t index_bytes, size_t n_rows, size_t chunk,
                   size_t *begin, size_t *end);
@@ -49,12 +49,12 @@ KC_INLINE size_t kc_row_chunks(size_t n_rows, size_t n_entries)
 /* "X", or "points" where the view has no name. */
 const char *kc_points_name(const kc_points *points);
 
-/* The error for a row whose squares have no usable sum in `dtype`: names the first value that is
- * not finite, else the largest. */
 /* The error for a value that is NaN or infinite. */
 kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, double value,
                                kc_error *err);
 
+/* The error for a row whose squares have no usable sum in `dtype`: names the first value that is
+ * not finite, else the largest. */
 kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err);
 
 /* A view of the rows `rows` of a checked view, in memory of the call's arena. */

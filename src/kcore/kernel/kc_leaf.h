@@ -81,7 +81,6 @@ struct kc_operator {
     kc_definiteness (*definiteness)(const double *params, const kc_definiteness *operands);
     /* On n values of one row: `k` is the first operand and the result, `other` the second. */
     void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
-    bool is_bounded; /* finite where its operand is */
 };
 
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
@@ -116,10 +115,11 @@ KC_INLINE const kc_packed *kc_part_of(const kc_packed *points, const kc_node *no
     return node->reading == 0 ? points : points->derived[node->reading - 1];
 }
 
-/* Values that only finite operands can have made need no look. */
+/* Values that only finite operands can have made need no look; operators may overflow, each of
+ * them: the factors of a normalization do where self-values are tiny. */
 KC_INLINE bool kc_may_overflow(const kc_node *node)
 {
-    return node->leaf != NULL ? !node->leaf->is_bounded : !node->op->is_bounded;
+    return node->leaf == NULL || !node->leaf->is_bounded;
 }
 
 #endif

@@ -52,12 +52,12 @@ static void exponentiate(const double *params, const kc_ops *ops, void *k, const
     ops->map_exp(k, n, 1.0);
 }
 
-const kc_operator kc_operator_sum = {"sum", 2, of_both, add, false};
-const kc_operator kc_operator_product = {"product", 2, of_both, multiply, false};
-const kc_operator kc_operator_scaled = {"scaled", 1, of_first_or_constant, scale, false};
-const kc_operator kc_operator_power = {"power", 1, of_first_or_constant, raise, false};
-const kc_operator kc_operator_exp = {"exp", 1, of_first, exponentiate, false};
+const kc_operator kc_operator_sum = {"sum", 2, of_both, add};
+const kc_operator kc_operator_product = {"product", 2, of_both, multiply};
+const kc_operator kc_operator_scaled = {"scaled", 1, of_first_or_constant, scale};
+const kc_operator kc_operator_power = {"power", 1, of_first_or_constant, raise};
+const kc_operator kc_operator_exp = {"exp", 1, of_first, exponentiate};
 
 /* K(x, z) / sqrt(K(x, x) K(z, z)): it needs numbers of the samples (kc_plan.c). */
 const kc_operator kc_operator_normalized = {
-    .name = "normalized", .n_operands = 1, .definiteness = of_first, .is_bounded = true};
+    .name = "normalized", .n_operands = 1, .definiteness = of_first};

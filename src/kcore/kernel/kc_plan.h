@@ -1,5 +1,5 @@
 /* A plan: a kernel bound to two sets of points, evaluated block by block.  It knows what a value
- * costs and how much workspace that takes; those who use it need not know points or kernel.
+ * costs and how much workspace that takes; its users need to know neither points nor kernel.
  *
  * A value depends on x, z, the kernel's parameters and the type alone: not on storage, tile, block,
  * thread or neighbours, and K(x, z) = K(z, x) to the bit. */

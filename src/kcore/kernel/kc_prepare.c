@@ -27,17 +27,21 @@ static size_t first_of(const kc_kernel *kernel, size_t last)
     return i;
 }
 
+/* Samples between two polls. */
+#define POLL_SAMPLES ((size_t)1 << 14)
+
 /* K(x, x) becomes K(x, x)^(-1/2), 0 stays: then so are all values of the sample. */
-static kc_status invert_roots(const kc_packed *points, void *values, kc_error *err)
+static kc_status invert_roots(const kc_packed *points, const int32_t *order, size_t begin,
+                              size_t end, void *values, kc_error *err)
 {
-    for (size_t i = 0; i < points->n; i++) {
+    for (size_t i = begin; i < end; i++) {
         const double value = kc_number_at(values, i, points->dtype);
         const double root = value > 0 ? 1 / sqrt(value) : 0;
 
         if (!(value >= 0))
             return kc_fail(err, KC_ERR_RANGE,
                            "normalized kernel: K(x, x) of %s row %zu is %g, must not be negative",
-                           points->name, i, value);
+                           points->name, order != NULL ? (size_t)order[i] : i, value);
         if (points->dtype == KC_F64)
             ((double *)values)[i] = root;
         else
@@ -46,7 +50,28 @@ static kc_status invert_roots(const kc_packed *points, void *values, kc_error *e
     return KC_OK;
 }
 
-static kc_status find_scalars(kc_call *call, const kc_kernel *kernel, kc_packed *points)
+/* Of the operand of the normalization at `place`. */
+static kc_status find_roots(kc_call *call, const kc_plan *plan, size_t place, const int32_t *order,
+                            void *values, void *workspace)
+{
+    const size_t n = plan->x->n, first = first_of(plan->kernel, place);
+
+    for (size_t begin = 0; begin < n; begin += POLL_SAMPLES) {
+        const size_t end = kc_min(begin + POLL_SAMPLES, n);
+
+        if (!kc_plan_diag_of(plan, first, place, begin, end - begin,
+                             kc_at(values, begin, plan->x->dtype), workspace))
+            return kc_fail(call->err, KC_ERR_RANGE,
+                           "normalized kernel: K(x, x) of a row of %s overflows", plan->x->name);
+        KC_TRY(invert_roots(plan->x, order, begin, end, values, call->err));
+        if (kc_call_poll(call) != KC_OK)
+            return kc_call_stop_error(call);
+    }
+    return KC_OK;
+}
+
+static kc_status find_scalars(kc_call *call, const kc_kernel *kernel, const int32_t *order,
+                              kc_packed *points)
 {
     kc_plan plan;
     void *workspace;
@@ -56,17 +81,11 @@ static kc_status find_scalars(kc_call *call, const kc_kernel *kernel, kc_packed 
     workspace = kc_call_take(call, 1, kc_plan_workspace(&plan, 1));
     if (workspace == NULL)
         return kc_fail_nomem(call->err);
-    for (size_t i = 0; i < kernel->n_nodes; i++) {
-        void *values;
-
-        if (kernel->nodes[i].op != &kc_operator_normalized)
-            continue;
-        values = kc_packed_scalars(points, (size_t)kernel->nodes[i].scalar);
-        if (!kc_plan_diag_of(&plan, first_of(kernel, i), i, 0, points->n, values, workspace))
-            return kc_fail(call->err, KC_ERR_RANGE,
-                           "normalized kernel: K(x, x) of a row of %s overflows", points->name);
-        KC_TRY(invert_roots(points, values, call->err));
-    }
+    for (size_t i = 0; i < kernel->n_nodes; i++)
+        if (kernel->nodes[i].op == &kc_operator_normalized)
+            KC_TRY(find_roots(call, &plan, i, order,
+                              kc_packed_scalars(points, (size_t)kernel->nodes[i].scalar),
+                              workspace));
     return KC_OK;
 }
 
@@ -81,7 +100,7 @@ static kc_status add_parts(kc_call *call, const kc_kernel *kernel, const kc_poin
         columns[r] = kc_kernel_columns(kernel, r);
     if (kernel->n_readings > 0)
         KC_TRY(kc_packed_derive(call, points, order, columns, kernel->n_readings, out));
-    return kernel->n_scalars > 0 ? find_scalars(call, kernel, out) : KC_OK;
+    return kernel->n_scalars > 0 ? find_scalars(call, kernel, order, out) : KC_OK;
 }
 
 kc_status kc_prepare(kc_call *call, const kc_kernel *kernel, const kc_points *points,
