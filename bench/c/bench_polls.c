@@ -372,8 +372,8 @@ static kc_status fit_perceptron(const poll_case *c, const samples *s)
     memset(weights, 0, 4 * n_outputs * (d + 1) * sizeof *weights);
     state.weights = weights;
     state.intercepts = weights + n_outputs * d;
-    state.late_weights = weights + n_outputs * (d + 1);
-    state.late_intercepts = state.late_weights + n_outputs * d;
+    state.time_weighted = weights + n_outputs * (d + 1);
+    state.time_weighted_intercepts = state.time_weighted + n_outputs * d;
     state.best_weights = weights + 2 * n_outputs * (d + 1);
     state.best_intercepts = state.best_weights + n_outputs * d;
     state.mistakes = mistakes;

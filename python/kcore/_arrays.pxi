@@ -5,7 +5,7 @@ cdef object INT32 = np.dtype(np.int32)
 cdef object INT64 = np.dtype(np.int64)
 
 cdef enum:
-    FEW_LABELS = 64
+    MAX_LISTED = 64
     CODES_AT_ONCE = 1048576
 
 
@@ -76,7 +76,7 @@ def encode(labels):
     """
     cdef Py_buffer view
     cdef kc_labels c_labels
-    cdef int64_t few[FEW_LABELS]
+    cdef int64_t few[MAX_LISTED]
     cdef int64_t n_found
     cdef int64_t[::1] first
     memset(&view, 0, sizeof(Py_buffer))
@@ -89,8 +89,8 @@ def encode(labels):
         c_labels.n = view.shape[0]
         c_labels.n_bytes = view.itemsize
         c_labels.stride = view.strides[0]
-        n_found = number_labels(&c_labels, FEW_LABELS, few, codes)
-        if n_found <= FEW_LABELS:
+        n_found = number_labels(&c_labels, MAX_LISTED, few, codes)
+        if n_found <= MAX_LISTED:
             distinct = [labels.item(few[k]) for k in range(n_found)]
         else:
             first = found = empty(c_labels.n, INT64)

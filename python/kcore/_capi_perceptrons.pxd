@@ -48,8 +48,8 @@ cdef extern from "kcore/perceptrons.h" nogil:
         int32_t positive
         double *weights
         double *intercepts
-        double *late_weights
-        double *late_intercepts
+        double *time_weighted
+        double *time_weighted_intercepts
         int64_t n_steps
         int64_t n_updates
         uint64_t random[4]

@@ -14,7 +14,7 @@ from kcore._validate import as_integer, brief
 ColumnsLike: TypeAlias = int | str | slice | Sequence[int] | Sequence[str] | NDArray[Any]
 
 MAX_COLUMN = 2**31 - 1
-MOST_COLUMNS = 2**24  # of a slice, which is written out
+MAX_COLUMNS = 2**24  # of a slice, which is written out
 
 
 def _as_number(value: Any) -> int:
@@ -88,10 +88,10 @@ def column_numbers(
     """Return the numbers of columns of samples that have so many, with these names."""
     if isinstance(columns, Slice):
         selected = range(n_columns)[slice(*columns)]
-        if not 1 <= len(selected) <= MOST_COLUMNS:
+        if not 1 <= len(selected) <= MAX_COLUMNS:
             raise ValueError(
                 f"columns: {slice(*columns)} has {len(selected) or 'none'} of the {n_columns} "
-                f"columns of X, must have 1 to {MOST_COLUMNS}"
+                f"columns of X, must have 1 to {MAX_COLUMNS}"
             )
         return tuple(selected)
     found = tuple(_number(column, n_columns, names) for column in columns)

@@ -184,8 +184,8 @@ class LinearState:
     positive: int
     weights: NDArray[np.float64]
     intercepts: NDArray[np.float64]
-    late_weights: NDArray[np.float64] | None
-    late_intercepts: NDArray[np.float64] | None
+    time_weighted: NDArray[np.float64] | None
+    time_weighted_intercepts: NDArray[np.float64] | None
     best_weights: NDArray[np.float64] | None
     best_intercepts: NDArray[np.float64] | None
     random: NDArray[np.uint64]
@@ -206,8 +206,8 @@ class LinearState:
         positive: int,
         weights: NDArray[np.float64],
         intercepts: NDArray[np.float64],
-        late_weights: NDArray[np.float64] | None,
-        late_intercepts: NDArray[np.float64] | None,
+        time_weighted: NDArray[np.float64] | None,
+        time_weighted_intercepts: NDArray[np.float64] | None,
         best_weights: NDArray[np.float64] | None,
         best_intercepts: NDArray[np.float64] | None,
         random: NDArray[np.uint64],

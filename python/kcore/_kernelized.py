@@ -294,11 +294,11 @@ def _call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
     return values
 
 
-_MOST_VALUE = 1e300  # sums of larger ones overflow
+_MAX_VALUE = 1e300  # sums of larger ones overflow
 
 
 def _check_values(values: NDArray[np.float64], begin: int) -> None:
-    are_good = np.abs(values) <= _MOST_VALUE
+    are_good = np.abs(values) <= _MAX_VALUE
     if not are_good.all():
         i, j = np.argwhere(~are_good)[0]
         raise ValueError(

@@ -231,10 +231,10 @@ class FittedLinear(Fitted):
                 assert state.best_weights is not None
                 assert state.best_intercepts is not None
                 w, b = state.best_weights, state.best_intercepts
-            elif state.late_weights is not None and t > 0:
-                assert state.late_intercepts is not None
-                w = ((t + 1) * w - state.late_weights) / t
-                b = ((t + 1) * b - state.late_intercepts) / t
+            elif state.time_weighted is not None and t > 0:
+                assert state.time_weighted_intercepts is not None
+                w = ((t + 1) * w - state.time_weighted) / t
+                b = ((t + 1) * b - state.time_weighted_intercepts) / t
             weights.append(w)
             intercepts.append(b)
         return np.concatenate(weights), np.concatenate(intercepts)

@@ -22,7 +22,7 @@ from kcore._validate import CSR, Float
 _PIECE = 1 << 17  # values that are multiplied at once
 _TOUCHED = 1 << 20  # values of a result between whose rows a piece writes
 _SMALL = 1 << 13  # columns of maps whose structure is kept
-_MOST_PRODUCTS = 1 << 50  # whose numbers are exact, and beyond any memory
+_MAX_PRODUCTS = 1 << 50  # whose numbers are exact, and beyond any memory
 
 
 class Products(NamedTuple):
@@ -265,7 +265,7 @@ def _ends_of_products(indptr: NDArray[Any], products: Products) -> NDArray[np.in
         n_entries = np.diff(indptr[rows.start : rows.stop + 1])
         with np.errstate(over="ignore"):
             total += float(np.sum(sum(_numbers(n_entries.astype(np.float64), products))))
-        if not total <= _MOST_PRODUCTS:
+        if not total <= _MAX_PRODUCTS:
             raise MemoryError(
                 f"X: its rows up to {rows.stop - 1} alone have {total:.3g} products of up to "
                 f"{len(products.counts) - 1} features that are not zero"

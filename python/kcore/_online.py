@@ -49,7 +49,7 @@ CHECKED_PARAMS = (*FIXED_PARAMS, "shuffle", "n_jobs", "time_limit")
 _SIDE_BY_SIDE = tuple(
     name for name, kind in vars(_core.SingleSampleState).items() if inspect.isgetsetdescriptor(kind)
 )
-_MOST_PASSES = 1 << 16  # of one call of the core: the step and the report of each must be held
+_MAX_PASSES = 1 << 16  # of one call of the core: the step and the report of each must be held
 
 
 OnlineSamples: TypeAlias = Samples[Points] | Samples[UserKernel]
@@ -298,7 +298,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         run, schedule = self._new_run(), self._schedule()
         mistakes, criterion, rows = [], [], []
         while True:
-            eta = schedule.steps(run.n_done, min(_MOST_PASSES, most - run.n_done))
+            eta = schedule.steps(run.n_done, min(_MAX_PASSES, most - run.n_done))
             report = self._learn_passes(state, samples, first, eta, run)
             mistakes.append(report["mistakes"])
             criterion.append(report["criterion"])

@@ -24,7 +24,7 @@ cdef class LinearState:
         The class that is +1, all others being -1; not used by the direct rule.
     weights, intercepts : ndarray of float64, shapes (n_outputs, n_features) and (n_outputs,)
         Where learning starts; changed in place.
-    late_weights, late_intercepts : ndarray of float64 or None
+    time_weighted, time_weighted_intercepts : ndarray of float64 or None
         The same shapes, for the mean over all steps.
     best_weights, best_intercepts : ndarray of float64 or None
         The same shapes, for the pocket.
@@ -33,7 +33,7 @@ cdef class LinearState:
     """
 
     cdef readonly int32_t positive
-    cdef readonly object weights, intercepts, late_weights, late_intercepts
+    cdef readonly object weights, intercepts, time_weighted, time_weighted_intercepts
     cdef readonly object best_weights, best_intercepts, random
     cdef readonly object mistakes, criterion, log
     cdef readonly int64_t n_steps, n_updates, n_done, best_mistakes, best_run, changed_at
@@ -42,7 +42,7 @@ cdef class LinearState:
     cdef Py_buffer buffers[9]
 
     def __cinit__(
-        self, int32_t positive, weights, intercepts, late_weights, late_intercepts,
+        self, int32_t positive, weights, intercepts, time_weighted, time_weighted_intercepts,
         best_weights, best_intercepts, random,
     ):
         memset(self.buffers, 0, sizeof(self.buffers))
@@ -51,14 +51,14 @@ cdef class LinearState:
         self.positive = positive
         self.weights = weights
         self.intercepts = intercepts
-        self.late_weights = late_weights
-        self.late_intercepts = late_intercepts
+        self.time_weighted = time_weighted
+        self.time_weighted_intercepts = time_weighted_intercepts
         self.best_weights = best_weights
         self.best_intercepts = best_intercepts
         self.random = random
 
     cdef tuple arrays(self):
-        return (self.weights, self.intercepts, self.late_weights, self.late_intercepts,
+        return (self.weights, self.intercepts, self.time_weighted, self.time_weighted_intercepts,
                 self.best_weights, self.best_intercepts, self.random)
 
     cdef tuple counts(self):
@@ -101,11 +101,11 @@ cdef class LinearState:
         b = self.buffers
         state.weights = <double *>borrow(&b[0], self.weights, b"d", n_outputs * d, True)
         state.intercepts = <double *>borrow(&b[1], self.intercepts, b"d", n_outputs, True)
-        if self.late_weights is not None:
-            state.late_weights = <double *>borrow(
-                &b[2], self.late_weights, b"d", n_outputs * d, True)
-            state.late_intercepts = <double *>borrow(
-                &b[3], self.late_intercepts, b"d", n_outputs, True)
+        if self.time_weighted is not None:
+            state.time_weighted = <double *>borrow(
+                &b[2], self.time_weighted, b"d", n_outputs * d, True)
+            state.time_weighted_intercepts = <double *>borrow(
+                &b[3], self.time_weighted_intercepts, b"d", n_outputs, True)
         state.mistakes = <int64_t *>borrow(&b[4], self.mistakes, b"q", n_passes, True)
         state.criterion = <double *>borrow(&b[5], self.criterion, b"d", n_passes, True)
         if self.best_weights is not None:

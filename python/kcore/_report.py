@@ -189,20 +189,20 @@ def _make(
     return FitReport(tol=tol, n_samples=n_samples, problems=problems, **values)
 
 
-_MOST_PROBLEMS = 12
+_MAX_PROBLEMS = 12
 
 
 def _table(problems: tuple[FitReport, ...]) -> list[str]:
     if not problems:
         return []
     lines = [f"  {'problem':>7} {'stop':>10} {'steps':>9} {'SV':>7} {'dual':>15} {'gap':>9}"]
-    for k, one in enumerate(problems[:_MOST_PROBLEMS]):
+    for k, one in enumerate(problems[:_MAX_PROBLEMS]):
         lines.append(
             f"  {k:>7} {one.stop:>10} {one.n_iter:>9} {one.n_support:>7} {one.dual:>15.8g} "
             f"{one.gap:>9.2g}"
         )
-    if len(problems) > _MOST_PROBLEMS:
-        lines.append(f"  ... {len(problems) - _MOST_PROBLEMS} more in .problems")
+    if len(problems) > _MAX_PROBLEMS:
+        lines.append(f"  ... {len(problems) - _MAX_PROBLEMS} more in .problems")
     return lines
 
 

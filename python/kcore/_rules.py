@@ -72,7 +72,7 @@ class RuleEstimator(Classifier, Estimator):
         is_direct = choice and n_classes > 2
         return is_direct, 1 if is_direct or n_classes == 2 else n_classes
 
-    def _most_passes(self) -> int:
+    def _max_passes(self) -> int:
         most = self._integer("max_iter")
         if most < 1:
             raise ValueError(f"max_iter must be at least 1, got {most}")

@@ -111,7 +111,7 @@ class SVM(KernelEstimator):
             shrinking=self._flag("shrinking"),
             tol=self._real("tol"),
             cache_bytes=self._cache_bytes(),
-            max_iter=self._most_steps(),
+            max_iter=self._max_steps(),
             C=self._penalty("C"),
             nu=self._penalty("nu"),
             epsilon=self._penalty("epsilon"),
@@ -146,7 +146,7 @@ class SVM(KernelEstimator):
 
     # ---- Parameters of the core
 
-    def _most_steps(self) -> int:
+    def _max_steps(self) -> int:
         most = self._integer("max_iter")
         if most == -1:
             return 0

@@ -14,7 +14,7 @@ import numpy as np
 from kcore import _core
 from kcore._validate import brief
 
-_MOST = 2**31 - 1  # what the core's type holds; the core itself stops at some hundreds
+_MAX_THREADS = 2**31 - 1  # what the core's type holds; the core itself stops at some hundreds
 
 
 def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
@@ -25,7 +25,7 @@ def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
     if n_jobs is None:
         return 0
     if type(n_jobs) is int and n_jobs > 0:  # nothing to ask
-        return min(n_jobs, _MOST)
+        return min(n_jobs, _MAX_THREADS)
     words = f"{name} must be a positive integer, a negative one (-1: all usable CPUs), or None"
     try:
         if isinstance(n_jobs, bool | np.bool_):
@@ -35,7 +35,7 @@ def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
         raise TypeError(f"{words}, got {brief(n_jobs)}") from None
     if count == 0:
         raise ValueError(f"{words}, got 0")
-    return min(count, _MOST) if count > 0 else max(1, _core.usable_cpus() + 1 + count)
+    return min(count, _MAX_THREADS) if count > 0 else max(1, _core.usable_cpus() + 1 + count)
 
 
 def set_num_threads(n: int | None) -> None:

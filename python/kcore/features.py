@@ -33,8 +33,8 @@ else:
 __all__ = ["PolynomialMap", "Quadratic"]
 
 _PIECE = 1 << 17  # exponents that are written at once
-_MOST_DEGREE = 1000  # as of the polynomial kernel
-_MOST_COLUMNS = int(np.iinfo(np.int32).max)
+_MAX_DEGREE = 1000  # as of the polynomial kernel
+_MAX_COLUMNS = int(np.iinfo(np.int32).max)
 
 
 class _Monomials(Fitted):
@@ -50,10 +50,10 @@ class _Monomials(Fitted):
     ) -> None:
         super().__init__(shape, names)
         self.products = Products(_counts(shape[1], degree, is_distinct), is_distinct, has_bias)
-        if sum(self.products.counts) > _MOST_COLUMNS:
+        if sum(self.products.counts) > _MAX_COLUMNS:
             raise ValueError(
                 f"degree={degree} on {shape[1]} features makes too many columns, at most "
-                f"{_MOST_COLUMNS} are possible"
+                f"{_MAX_COLUMNS} are possible"
             )
 
     def factors(self) -> Iterator[tuple[int, ...]]:
@@ -73,7 +73,7 @@ def _counts(d: int, degree: int, is_distinct: bool) -> list[int]:
     counts = [1]
     for k in range(1, degree + 1):
         counts.append(counts[-1] * (d - k + 1 if is_distinct else d + k - 1) // k)
-        if sum(counts) > _MOST_COLUMNS or counts[-1] == 0:
+        if sum(counts) > _MAX_COLUMNS or counts[-1] == 0:
             break
     return counts
 
@@ -130,8 +130,8 @@ class PolynomialMap(TransformerMixin, Estimator):
         self
         """
         degree = self._integer("degree")
-        if not 1 <= degree <= _MOST_DEGREE:
-            raise ValueError(f"degree must be in 1 .. {_MOST_DEGREE}, got {degree}")
+        if not 1 <= degree <= _MAX_DEGREE:
+            raise ValueError(f"degree must be in 1 .. {_MAX_DEGREE}, got {degree}")
         points = as_samples(X)
         _core.check_points(points, b"X")
         state = _Monomials(

@@ -258,7 +258,7 @@ default='rbf'
         points = self._samples(X)
         classes, codes = labels_to_fit(y, points.shape[0])
         weights = self._weights(classes, codes, sample_weight)
-        max_iter = self._most_passes()
+        max_iter = self._max_passes()
         first = 0
         if self._flag("warm_start") and self.__sklearn_is_fitted__():
             state, data, first = self._resume(points, classes)

@@ -51,8 +51,8 @@ from kcore.kernel_perceptron import KernelPerceptron
 
 __all__ = ["KernelPerceptron", "Perceptron", "convergence_bound"]
 
-_MOST_PASSES = 256  # of one call of the core: what it tells of each must be held
-_MOST_UPDATES = 1 << 20  # that may have to be held for votes
+_MAX_PASSES = 256  # of one call of the core: what it tells of each must be held
+_MAX_UPDATES = 1 << 20  # that may have to be held for votes
 
 
 class Perceptron(RuleEstimator):
@@ -238,7 +238,7 @@ class Perceptron(RuleEstimator):
         state = self._begin(points.shape, feature_names(X), classes, start)
         weights = self._weights(classes, codes, sample_weight)
         samples = Samples(points, codes, len(classes), weights)
-        self._learn(state, samples, 0, self._most_passes())
+        self._learn(state, samples, 0, self._max_passes())
         if weights is None and start is None:
             state.bound = self._bound(state, samples)
         self._warn(state)
@@ -352,9 +352,9 @@ class Perceptron(RuleEstimator):
         self, state: FittedLinear, samples: Samples[Points], first: int, n_passes: int
     ) -> None:
         """Make passes, many in one call of the core, until the problems are solved."""
-        most = _MOST_PASSES
+        most = _MAX_PASSES
         if state.is_voted:
-            most = max(1, min(most, _MOST_UPDATES // samples.points.shape[0]))
+            most = max(1, min(most, _MAX_UPDATES // samples.points.shape[0]))
         # Problems run one after the other. With a limit, calls are short at first, so that all have
         # had theirs when time is up.
         limit, schedule = self._limit(), self._schedule()

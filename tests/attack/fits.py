@@ -160,7 +160,7 @@ def _set_targets(problem: Problem, case: Case) -> None:
              "one_class": ["nu"]}  # fmt: skip
     problem.params = {name: case[name] for name in names[problem.kind]}
     if problem.kind == "nu_svc" and case["nu"] < 0.9:  # the rest finds out what is refused
-        problem.params["nu"] = case["nu"] * cases.most_nu(problem)
+        problem.params["nu"] = case["nu"] * cases.max_nu(problem)
 
 
 # ---- The fit

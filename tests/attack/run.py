@@ -25,7 +25,7 @@ from families import FAMILIES, Case
 from shrink import shrink
 from worker import Verdict, Worker, verdict_of
 
-MOST_DEFECTS = 40  # kinds of them, after which a family gives up
+MAX_DEFECTS = 40  # kinds of them, after which a family gives up
 SHRINK_SECONDS = 60.0  # and as many more as the case itself takes to hang
 
 
@@ -81,7 +81,7 @@ def attack(name: str, seed: int, seconds: float) -> Tally:
         worker.start()
         begin = time.monotonic()
         number = 0
-        while time.monotonic() - begin < seconds and len(tally.defects) < MOST_DEFECTS:
+        while time.monotonic() - begin < seconds and len(tally.defects) < MAX_DEFECTS:
             case = families.draw(name, seed, number)
             verdict = worker.ask(case, families.seconds_of(name))
             tally.words[verdict.word] += 1

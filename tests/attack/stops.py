@@ -2,7 +2,7 @@
 
 What is ended leaves everything as it was, or, by a limit or a callback that returns True, the best
 model there is. How long that takes is counted in time of the CPU, which other programs do not
-change: 50 ms are promised on a quiet machine, `MOST` fails here.
+change: 50 ms are promised on a quiet machine, `MAX_DELAY` fails here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kcore import kernels
 from kcore.features import PolynomialMap
 
 SECONDS = 60.0
-MOST = 0.15  # seconds of the CPU, per thread
+MAX_DELAY = 0.15  # seconds of the CPU, per thread
 SIMPLEST: Case = {
     "work": "SVC", "how": "signal", "after": 0.05, "n": 2000, "d": 5, "kernel": "rbf",
     "gamma": 0.1, "C": 1.0, "storage": "C", "dtype": "float64", "n_jobs": 1, "seed": 0,
@@ -162,7 +162,7 @@ def check(case: Case) -> str:
         assert not is_new or case["how"] == "signal", "a stopped call has changed the model"
         assert is_new or after[1] == before[1], "a stopped call has changed predictions"
     is_function = me is not None and getattr(me, "kernel", None) is _function  # of NumPy, as long
-    assert waited < MOST or is_function, f"{waited:.3f} s of the CPU from the stop to the end"
+    assert waited < MAX_DELAY or is_function, f"{waited:.3f} s of the CPU from the stop to the end"
     check_usable(case)
     if clock.asked is None or not is_ended:
         return "done before"

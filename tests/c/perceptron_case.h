@@ -79,7 +79,7 @@ static inline options make_options(int k)
 
 typedef struct result {
     double weights[CLASSES * D], intercepts[CLASSES];
-    double late_weights[CLASSES * D], late_intercepts[CLASSES];
+    double time_weighted[CLASSES * D], time_weighted_intercepts[CLASSES];
     double best_weights[CLASSES * D], best_intercepts[CLASSES];
     int64_t mistakes[PASSES];
     double criterion[PASSES];
@@ -94,8 +94,8 @@ static inline kc_perceptron_state state_of(result *r, const options *o, int32_t 
         .positive = positive,
         .weights = r->weights,
         .intercepts = r->intercepts,
-        .late_weights = o->is_averaged ? r->late_weights : NULL,
-        .late_intercepts = o->is_averaged ? r->late_intercepts : NULL,
+        .time_weighted = o->is_averaged ? r->time_weighted : NULL,
+        .time_weighted_intercepts = o->is_averaged ? r->time_weighted_intercepts : NULL,
         .mistakes = r->mistakes,
         .criterion = r->criterion,
         .log = r->log,

@@ -40,10 +40,10 @@ kc_status open_store(world *w, size_t n_rows)
     if (is_asking) {
         config.kernel = NULL;
         config.points = NULL;
-        config.ask = answer;
-        config.ask_data = w;
-        config.n_asked = N;
-        config.asked_dtype = w->dtype;
+        config.user_fn = answer;
+        config.user_data = w;
+        config.n_user_points = N;
+        config.user_dtype = w->dtype;
     }
     return kc_store_create(&w->call, &config, &w->store);
 }

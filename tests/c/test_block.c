@@ -217,7 +217,7 @@ static void values_of_any_size_are_solved_or_end(void)
 
 /* Sets have floats for a matrix of doubles.  Those need not do: values beyond their range, in boxes
  * as small as they are large, and a matrix that is singular but for what floats do not tell. */
-static void where_rounding_leads_astray_values_are_taken_as_they_are(void)
+static void where_rounding_fails_values_are_taken_as_they_are(void)
 {
     const double scale = 1e60;
     kc_rng rng = kc_rng_seed(21);
@@ -423,7 +423,7 @@ int main(void)
     RUN(sets_with_room_for_all_points_are_not_crowded);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(values_of_any_size_are_solved_or_end);
-    RUN(where_rounding_leads_astray_values_are_taken_as_they_are);
+    RUN(where_rounding_fails_values_are_taken_as_they_are);
     RUN(max_iter_is_kept_to_the_step);
     RUN(a_stopped_block_leaves_the_solution_before_it);
     RUN(told_to_finish_it_keeps_the_block_it_is_in);

@@ -273,14 +273,14 @@ static void exp_below_its_range_is_exactly_zero(void)
 
 static void exp_above_its_range_is_infinite(void)
 {
-    const float most_f32 = 0x1.62e42ep+6f;
-    const double most_f64 = 0x1.62e42fefa39efp+9;
+    const float max_f32 = 0x1.62e42ep+6f;
+    const double max_f64 = 0x1.62e42fefa39efp+9;
 
     for (size_t t = 0; t < n_tiers; t++) {
-        CHECK(isfinite(exp_of(t, KC_F32, most_f32)));
-        CHECK(exp_of(t, KC_F32, nextafterf(most_f32, INFINITY)) == INFINITY);
-        CHECK(isfinite(exp_of(t, KC_F64, most_f64)));
-        CHECK(exp_of(t, KC_F64, nextafter(most_f64, INFINITY)) == INFINITY);
+        CHECK(isfinite(exp_of(t, KC_F32, max_f32)));
+        CHECK(exp_of(t, KC_F32, nextafterf(max_f32, INFINITY)) == INFINITY);
+        CHECK(isfinite(exp_of(t, KC_F64, max_f64)));
+        CHECK(exp_of(t, KC_F64, nextafter(max_f64, INFINITY)) == INFINITY);
         for (double x = 89; x <= FLT_MAX; x *= 1.01)
             CHECK(exp_of(t, KC_F32, x) == INFINITY);
         for (double x = 710; x <= DBL_MAX; x *= 1.01)

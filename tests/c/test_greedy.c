@@ -8,8 +8,8 @@
 static kc_context *ctx;
 
 /* As test_block.c has it for caches that are too small: here the matrix is kept, and passes are
- * shared by a crew, as many as there are CPUs for. */
-static void bits_do_not_depend_on_the_crew(void)
+ * shared by a team, as many as there are CPUs for. */
+static void bits_do_not_depend_on_the_team(void)
 {
     sample classes = make_sample(9000, 12, false, 1);
     sample values = make_sample(4500, 6, true, 1);
@@ -197,7 +197,7 @@ int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
         return 1;
-    RUN(bits_do_not_depend_on_the_crew);
+    RUN(bits_do_not_depend_on_the_team);
     RUN(half_of_the_matrix_is_computed_where_it_is_kept);
     RUN(blocks_that_will_ask_for_nearly_all_rows_go_on_greedily);
     RUN(a_sample_tells_that_nearly_all_rows_will_be_asked_for);

@@ -6,7 +6,7 @@ static kc_context *ctx;
 
 /* The perceptron on weight vectors, over the same samples. */
 typedef struct primal {
-    double weights[3 * 8], intercepts[3], late_weights[3 * 8], late_intercepts[3];
+    double weights[3 * 8], intercepts[3], time_weighted[3 * 8], time_weighted_intercepts[3];
     int64_t mistakes[ONLINE_PASSES], n_steps;
     double criterion[ONLINE_PASSES];
     kc_perceptron_state state;
@@ -44,8 +44,9 @@ static void run_primal(const online_case *c, const online_call *call, bool is_di
         .positive = c->n_classes == 2 ? 1 : (int32_t)problem,
         .weights = p->weights,
         .intercepts = p->intercepts,
-        .late_weights = call->rule == KC_RULE_BATCH ? NULL : p->late_weights,
-        .late_intercepts = call->rule == KC_RULE_BATCH ? NULL : p->late_intercepts,
+        .time_weighted = call->rule == KC_RULE_BATCH ? NULL : p->time_weighted,
+        .time_weighted_intercepts =
+            call->rule == KC_RULE_BATCH ? NULL : p->time_weighted_intercepts,
         .mistakes = p->mistakes,
         .criterion = p->criterion,
     };
@@ -106,13 +107,13 @@ static void compare(const online_case *c, online_call *call, bool is_direct)
 
             CHECK(p.intercepts[own] == intercepts[o]);
             if (options.is_averaged)
-                CHECK_NEAR(((t + 1) * p.intercepts[own] - p.late_intercepts[own]) / t,
+                CHECK_NEAR(((t + 1) * p.intercepts[own] - p.time_weighted_intercepts[own]) / t,
                            mean_intercepts[o], 1e-12);
             for (size_t k = 0; k < c->d; k++) {
                 CHECK(p.weights[own * c->d + k] == last[o * c->d + k]);
                 if (options.is_averaged)
                     CHECK_NEAR(
-                        ((t + 1) * p.weights[own * c->d + k] - p.late_weights[own * c->d + k]) / t,
+                        ((t + 1) * p.weights[own * c->d + k] - p.time_weighted[own * c->d + k]) / t,
                         mean[o * c->d + k], 1e-11);
             }
         }
@@ -269,8 +270,8 @@ static online_case matrix_case(size_t n, int32_t n_classes)
 }
 
 /* Fits once, and once more from there: with the matrix, and asking for it. */
-static void check_asked(const online_options *options, const online_call *how, int32_t n_classes,
-                        size_t n_rows)
+static void check_user_kernel(const online_options *options, const online_call *how,
+                              int32_t n_classes, size_t n_rows)
 {
     online_case c = matrix_case(300, n_classes);
     kc_online *given = online_make(ctx, &c, options), *asked = online_make(ctx, &c, options);
@@ -303,10 +304,10 @@ static void a_matrix_that_is_asked_for_gives_the_same_bits(void)
     for (int k = 0; k < 3; k++)
         for (int32_t n_classes = 2; n_classes <= 3; n_classes++)
             for (size_t n_rows = 2; n_rows <= 300; n_rows += 149)
-                check_asked(&options[k],
-                            &(online_call){.n_passes = 3, .is_shuffled = k == 1, .margin = k},
-                            n_classes, n_rows);
-    check_asked(&options[0], &(online_call){.n_passes = 5, .rule = KC_RULE_BATCH}, 3, 7);
+                check_user_kernel(&options[k],
+                                  &(online_call){.n_passes = 3, .is_shuffled = k == 1, .margin = k},
+                                  n_classes, n_rows);
+    check_user_kernel(&options[0], &(online_call){.n_passes = 5, .rule = KC_RULE_BATCH}, 3, 7);
 }
 
 static void few_mistakes_ask_for_few_values(void)

@@ -338,12 +338,12 @@ static void plain_learn(const data *m, kc_linear_learner *l)
         l->criterion += weight * (l->margin - value);
         for (size_t t = 0; t < m->d; t++) {
             l->a[t] += step * m->x[i * m->d + t];
-            if (l->late_a != NULL)
-                l->late_a[t] += (double)at * step * m->x[i * m->d + t];
+            if (l->time_weighted_a != NULL)
+                l->time_weighted_a[t] += (double)at * step * m->x[i * m->d + t];
         }
         if (l->has_intercept) {
             l->b += step;
-            l->late_b += l->late_a != NULL ? (double)at * step : 0.0;
+            l->time_weighted_b += l->time_weighted_a != NULL ? (double)at * step : 0.0;
         }
         if (l->log != NULL)
             *l->log++ = (kc_perceptron_update){at, (int32_t)i, 0, -1, step};
@@ -365,7 +365,7 @@ static void prepare(outcome *o, const data *m, int options)
         .sample_weights = options & 4 ? m->weights : NULL,
         .has_intercept = (options & 8) == 0,
         .a = o->a,
-        .late_a = options & 16 ? o->late : NULL,
+        .time_weighted_a = options & 16 ? o->late : NULL,
         .n_before = 1000,
         .log = options & 32 ? o->log : NULL,
     };
@@ -384,7 +384,7 @@ static void check_learn(const data *m)
         CHECK(ops_of(m->dtype)->learn(&m->samples, &got.l, cut, N_ROWS) == N_ROWS);
         CHECK(memcmp(got.a, want.a, sizeof want.a) == 0);
         CHECK(memcmp(got.late, want.late, sizeof want.late) == 0);
-        CHECK(got.l.b == want.l.b && got.l.late_b == want.l.late_b);
+        CHECK(got.l.b == want.l.b && got.l.time_weighted_b == want.l.time_weighted_b);
         CHECK(got.l.n_mistakes == want.l.n_mistakes && got.l.criterion == want.l.criterion);
         for (int64_t k = 0; k < want.l.n_mistakes; k++)
             CHECK(got.log[k].at == want.log[k].at && got.log[k].sample == want.log[k].sample &&

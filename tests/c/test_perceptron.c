@@ -24,7 +24,7 @@ static void plain_step(const sample_set *s, const options *o, result *r, const j
 
         plain_add(s, o, r->weights, r->intercepts, output, step, i);
         if (o->is_averaged)
-            plain_add(s, o, r->late_weights, r->late_intercepts, output, late * step, i);
+            plain_add(s, o, r->time_weighted, r->time_weighted_intercepts, output, late * step, i);
     }
     r->log[r->state.n_log++] = (kc_perceptron_update){
         .at = r->state.n_steps,
@@ -96,8 +96,9 @@ static void check_same(const result *got, const result *want, const options *o)
 {
     CHECK(memcmp(got->weights, want->weights, sizeof want->weights) == 0);
     CHECK(memcmp(got->intercepts, want->intercepts, sizeof want->intercepts) == 0);
-    CHECK(memcmp(got->late_weights, want->late_weights, sizeof want->late_weights) == 0);
-    CHECK(memcmp(got->late_intercepts, want->late_intercepts, sizeof want->late_intercepts) == 0);
+    CHECK(memcmp(got->time_weighted, want->time_weighted, sizeof want->time_weighted) == 0);
+    CHECK(memcmp(got->time_weighted_intercepts, want->time_weighted_intercepts,
+                 sizeof want->time_weighted_intercepts) == 0);
     CHECK(got->state.n_done == want->state.n_done);
     CHECK(got->state.is_converged == want->state.is_converged);
     CHECK(got->state.n_updates == want->state.n_updates);
@@ -164,7 +165,7 @@ static void passes_in_several_calls_are_those_of_one(void)
         for (int pass = 0; pass < PASSES; pass++)
             CHECK(kc_perceptron_run(ctx, NULL, &settings, &data, &parts.state, 1, &err) == KC_OK);
         CHECK(memcmp(whole.weights, parts.weights, sizeof whole.weights) == 0);
-        CHECK(memcmp(whole.late_weights, parts.late_weights, sizeof whole.late_weights) == 0);
+        CHECK(memcmp(whole.time_weighted, parts.time_weighted, sizeof whole.time_weighted) == 0);
         CHECK(whole.state.n_steps == parts.state.n_steps);
         CHECK(memcmp(whole.state.random, parts.state.random, sizeof whole.state.random) == 0);
         ref_view_free(&v);

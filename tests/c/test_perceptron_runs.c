@@ -255,7 +255,7 @@ static void bad_arguments_are_named_with_place_and_value(void)
     REFUSED(c.state.struct_size = 5, "states[0].struct_size is 5");
     REFUSED(c.state.positive = 3, "states[0]: positive is 3, must be 0 to 2");
     REFUSED(c.state.weights = NULL, "states[0]: an array is NULL");
-    REFUSED(c.state.late_weights = bad_result.late_weights, "states[0]: an array is NULL");
+    REFUSED(c.state.time_weighted = bad_result.time_weighted, "states[0]: an array is NULL");
     REFUSED(c.state.best_weights = bad_result.best_weights, "states[0]: an array is NULL");
     REFUSED(memset(c.state.random, 0, sizeof c.state.random), "random is all zeros");
     CHECK(kc_perceptron_run(ctx, NULL, NULL, NULL, NULL, 1, &err) == KC_ERR_ARG);

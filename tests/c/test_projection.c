@@ -10,7 +10,7 @@
 #define PLACES 24 /* of the set */
 
 static kc_context *ctx;
-static double points[PLACES + 1][D]; /* the last is the newcomer */
+static double points[PLACES + 1][D]; /* the last is the candidate */
 
 static double product(const double *x, const double *z)
 {
@@ -27,7 +27,7 @@ static void draw(kc_rng *rng, double *x)
         x[t] = kc_rng_uniform(rng) - 0.5;
 }
 
-/* Asks about the newcomer. */
+/* Asks about the candidate. */
 static double ask(kc_projection *p)
 {
     double k[PLACES];
@@ -68,7 +68,7 @@ static kc_projection make(kc_rng *rng, size_t n)
     return p;
 }
 
-static void the_rest_of_a_newcomer_is_orthogonal_to_the_points(void)
+static void the_rest_of_a_candidate_is_orthogonal_to_the_points(void)
 {
     kc_rng rng = kc_rng_seed(1);
     kc_projection p = make(&rng, PLACES);
@@ -170,7 +170,7 @@ int main(void)
 
     if (kc_context_create(&config, &ctx, NULL) != KC_OK)
         return 1;
-    RUN(the_rest_of_a_newcomer_is_orthogonal_to_the_points);
+    RUN(the_rest_of_a_candidate_is_orthogonal_to_the_points);
     RUN(the_rest_of_a_point_is_orthogonal_to_the_others);
     RUN(a_point_of_the_span_is_no_distance_from_it);
     RUN(twenty_thousand_exchanges_lose_no_accuracy);

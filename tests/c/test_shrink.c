@@ -15,7 +15,7 @@ static kc_context *ctx;
 /* The least low-value is -1 (point 0, at its upper bound 1), the largest up-value 1 (point 1, at
  * 0): all violations are between them, and with half their distance on each side between -2 and 2.
  */
-static void a_point_is_idle_where_it_cannot_be_of_use_to_any_violation(void)
+static void a_point_is_shrinkable_where_it_cannot_be_of_use_to_any_violation(void)
 {
     const double lo[] = {0, 0, 0, 0, 0, 0, 0};
     const double hi[] = {1, 1, 1, 1, 1, 1, 0};
@@ -43,10 +43,11 @@ static void few_active_points_are_a_problem_of_their_own(void)
     const size_t n = 10 * tuning->points_min;
     const size_t few = (size_t)(tuning->active_share * (double)n);
 
-    CHECK(kc_active_set_is_narrow(tuning, &(kc_active_set){.n = few}, n));
-    CHECK(!kc_active_set_is_narrow(tuning, &(kc_active_set){.n = few + 1}, n));
-    CHECK(!kc_active_set_is_narrow(tuning, &(kc_active_set){.n = 1}, tuning->points_min - 1));
-    CHECK(!kc_active_set_is_narrow(tuning, &(kc_active_set){.n = 0}, n));
+    CHECK(kc_active_set_is_worth_shrinking(tuning, &(kc_active_set){.n = few}, n));
+    CHECK(!kc_active_set_is_worth_shrinking(tuning, &(kc_active_set){.n = few + 1}, n));
+    CHECK(!kc_active_set_is_worth_shrinking(tuning, &(kc_active_set){.n = 1},
+                                            tuning->points_min - 1));
+    CHECK(!kc_active_set_is_worth_shrinking(tuning, &(kc_active_set){.n = 0}, n));
 }
 
 /* ---- Solutions ----------------------------------------------------------------------------- */
@@ -84,7 +85,7 @@ static void shrinking_finds_the_optimum_of_all_points(void)
     compare_with_all_points(REF_LINEAR, KC_F64, 2);
 }
 
-static void less_is_done_where_points_are_idle(void)
+static void less_is_done_where_points_are_shrunk(void)
 {
     sample classes = make_sample(800, 2, false, 1000);
     setting set = {.n_threads = 2, .n_cached_rows = 40, .dtype = KC_F64};
@@ -266,10 +267,10 @@ int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
         return 1;
-    RUN(a_point_is_idle_where_it_cannot_be_of_use_to_any_violation);
+    RUN(a_point_is_shrinkable_where_it_cannot_be_of_use_to_any_violation);
     RUN(few_active_points_are_a_problem_of_their_own);
     RUN(shrinking_finds_the_optimum_of_all_points);
-    RUN(less_is_done_where_points_are_idle);
+    RUN(less_is_done_where_points_are_shrunk);
     RUN(bits_do_not_depend_on_threads_or_cache);
     RUN(a_fit_that_is_stopped_keeps_what_it_has_and_its_gradient);
     RUN(a_part_that_stalls_does_not_end_the_fit);

@@ -88,7 +88,7 @@ static void looks_without_gain_are_a_stall(void)
 
     open_problem(&o, REF_CSVC, 40, 5);
     CHECK(!kc_stall_look(&stall, &o.state, 1)); /* the first is a gain on nothing */
-    for (int32_t k = 1; k < kc_tuning_default.finish.idle_looks_max; k++)
+    for (int32_t k = 1; k < kc_tuning_default.finish.gainless_looks_max; k++)
         CHECK(!kc_stall_look(&stall, &o.state, 1));
     CHECK(kc_stall_look(&stall, &o.state, 1));
     CHECK(o.state.stop == KC_STOP_STALLED);
@@ -98,7 +98,7 @@ static void looks_without_gain_are_a_stall(void)
 
 /* Two points at distance 2 under a linear kernel: the ray through (b, -b) has its minimum at 1/2.
  */
-static void stretching_finds_the_minimum_along_the_ray(void)
+static void scaling_finds_the_minimum_along_the_ray(void)
 {
     const double k[] = {1, -1, -1, 1}, t[] = {1, -1}, lo[] = {0, -INFINITY}, hi[] = {INFINITY, 0};
     double beta[] = {0.01, -0.01};
@@ -117,11 +117,11 @@ static void stretching_finds_the_minimum_along_the_ray(void)
     REQUIRE(kc_store_create_given(&call, KC_F64, k, 2, 2, &store) == KC_OK);
     REQUIRE(kc_state_open(&call, store, &dual, &kc_tuning_default, beta, &state) == KC_OK);
     REQUIRE(kc_state_freshen(&state) == KC_OK);
-    CHECK(kc_state_stretch(&state));
+    CHECK(kc_state_scale_along_ray(&state));
     CHECK_NEAR(beta[0], 0.5, 1e-15);
     CHECK_NEAR(beta[1], -0.5, 1e-15);
     CHECK_NEAR(state.grad[0], 0, 1e-15);
-    CHECK(!kc_state_stretch(&state));
+    CHECK(!kc_state_scale_along_ray(&state));
     kc_store_free(ctx, store);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
 }
@@ -134,7 +134,7 @@ int main(void)
     RUN(padding_is_what_the_loops_expect);
     RUN(a_given_matrix_is_not_copied);
     RUN(looks_without_gain_are_a_stall);
-    RUN(stretching_finds_the_minimum_along_the_ray);
+    RUN(scaling_finds_the_minimum_along_the_ray);
     kc_context_free(ctx);
     return kc_test_end();
 }

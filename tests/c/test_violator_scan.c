@@ -8,7 +8,7 @@
 #include "base/kc_rng.h"
 #include "tally.h"
 
-enum { N = 9000, N_ROWS = 40, N_PASSES = 60, MOST_MOVES = 9 };
+enum { N = 9000, N_ROWS = 40, N_PASSES = 60, MAX_MOVES = 9 };
 enum { N_PADDED = (N + KC_SMO_PAD - 1) / KC_SMO_PAD * KC_SMO_PAD };
 
 static float rows[N_ROWS][N];
@@ -39,7 +39,7 @@ static kc_state *make_state(kc_call *call, int32_t n_layers, kc_rng *rng)
 /* The moves of a pass. */
 static size_t make_moves(kc_rng *rng, int32_t n_layers, kc_move *out)
 {
-    const size_t n = 1 + (size_t)((double)MOST_MOVES * kc_rng_uniform(rng)) % MOST_MOVES;
+    const size_t n = 1 + (size_t)((double)MAX_MOVES * kc_rng_uniform(rng)) % MAX_MOVES;
     const size_t first = (size_t)((double)N * kc_rng_uniform(rng)) % N;
 
     for (size_t k = 0; k < n; k++) {
@@ -80,7 +80,7 @@ static void end_passes(kc_scan *s, size_t n, outcome *out)
 static void run_passes(int32_t n_threads, int32_t n_layers, bool is_overlapped, outcome *out)
 {
     static kc_scan s;
-    static kc_move moves[2][MOST_MOVES];
+    static kc_move moves[2][MAX_MOVES];
     kc_context *ctx = make_context(n_threads, NULL);
     kc_rng rng = kc_rng_seed(7);
     kc_call call;
@@ -90,17 +90,17 @@ static void run_passes(int32_t n_threads, int32_t n_layers, bool is_overlapped, 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "passes", NULL) == KC_OK);
     kc_scan_open(make_state(&call, n_layers, &rng), KC_F32, &s);
     kc_scan_hire(&s, false);
-    CHECK(s.crew.n_parts == n_threads);
+    CHECK(s.team.n_parts == n_threads);
     for (size_t pass = 0; pass < N_PASSES; pass++) {
         size_t n_moves = make_moves(&rng, n_layers, moves[pass % 2]);
         kc_scan_begin(&s, moves[pass % 2], n_moves);
         end_passes(&s, is_overlapped ? pass : pass + 1, out);
         if (pass % 10 == 9) {
             end_passes(&s, pass + 1, out);
-            kc_crew_muster(&s.crew);
+            kc_spin_team_wake(&s.team);
         }
     }
-    kc_crew_dismiss(&s.crew);
+    kc_spin_team_close(&s.team);
     memcpy(out->grad, s.state->grad, sizeof out->grad);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
@@ -113,7 +113,7 @@ static void what_is_found_does_not_depend_on_parts_or_on_passes_at_once(void)
     for (int32_t n_layers = 1; n_layers <= 2; n_layers++) {
         run_passes(1, n_layers, false, &alone);
         CHECK(alone.n_violators[0] >= KC_SCAN_TAKEN && isfinite(alone.violation[0]));
-        for (int32_t n_threads = 1; n_threads <= KC_CREW_MOST; n_threads++)
+        for (int32_t n_threads = 1; n_threads <= KC_SPIN_MAX_PARTS; n_threads++)
             for (int is_overlapped = 0; is_overlapped < 2; is_overlapped++) {
                 run_passes(n_threads, n_layers, is_overlapped, &other);
                 CHECK(memcmp(&alone, &other, sizeof alone) == 0);
@@ -135,7 +135,7 @@ static void after_a_look(void (*fn)(const kc_scan *))
     kc_scan_begin(&s, NULL, 0);
     kc_scan_end(&s);
     fn(&s);
-    kc_crew_dismiss(&s.crew);
+    kc_spin_team_close(&s.team);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
 }

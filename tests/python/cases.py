@@ -137,7 +137,7 @@ def _targets(rng, case):
     if kind == "c_svc":
         case.params = {"C": C}
     elif kind == "nu_svc":
-        case.params = {"nu": float(rng.uniform(0.05, 0.95)) * most_nu(case)}
+        case.params = {"nu": float(rng.uniform(0.05, 0.95)) * max_nu(case)}
     elif kind == "eps_svr":
         case.params = {"C": C, "epsilon": float(rng.choice([0.0, 0.1, 0.5]))}
     elif kind == "nu_svr":
@@ -146,7 +146,7 @@ def _targets(rng, case):
         case.params = {"nu": float(rng.uniform(0.05, 0.95))}
 
 
-def most_nu(case):
+def max_nu(case):
     """The largest nu that is feasible for every pair of classes."""
     shares = np.bincount(case.y, case.w)
     most = 1.0

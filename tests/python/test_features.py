@@ -245,7 +245,7 @@ def test_results_that_no_memory_holds_are_refused_before_any_work():
 def test_rows_of_too_many_products_are_named(monkeypatch):
     X = sp.csr_array(np.ones((20, 30)))
     map_ = Quadratic().fit(X)
-    monkeypatch.setattr(_monomials, "_MOST_PRODUCTS", 1000)
+    monkeypatch.setattr(_monomials, "_MAX_PRODUCTS", 1000)
     with pytest.raises(MemoryError, match=r"^X: its rows up to 19 alone have 9.92e\+03 products"):
         map_.transform(X)
 

@@ -82,7 +82,7 @@ def test_a_function_learns_as_its_matrix_does(rule, form, n_classes, rng):
 
 def test_passes_of_several_calls_ask_a_function_too(monkeypatch, rng):
     X, y = rng.standard_normal((60, 4)), rng.integers(0, 2, 60)
-    monkeypatch.setattr("kcore._online._MOST_PASSES", 2)
+    monkeypatch.setattr("kcore._online._MAX_PASSES", 2)
     given = KernelPerceptron(kernel="precomputed", max_iter=7, margin=0.5).fit(KERNEL(X), y)
     called = KernelPerceptron(kernel=function, max_iter=7, margin=0.5).fit(X, y)
     assert called.n_iter_ == 7

@@ -183,7 +183,7 @@ def test_passes_in_several_calls_of_the_core_are_those_of_one(params, rng, monke
     y = rng.integers(0, 3, 60)
     params = {"max_iter": 8, **params}
     whole = quietly(KernelPerceptron(kernel=Polynomial(2, 1.0, 1.0), **params), X, y)
-    monkeypatch.setattr("kcore._online._MOST_PASSES", 3)
+    monkeypatch.setattr("kcore._online._MAX_PASSES", 3)
     parts = quietly(KernelPerceptron(kernel=Polynomial(2, 1.0, 1.0), **params), X, y)
     assert parts.n_iter_ == whole.n_iter_ == 8
     assert_same_bits(spread(parts, 60), spread(whole, 60))

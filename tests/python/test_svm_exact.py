@@ -35,7 +35,7 @@ def bits(model):
     return dense(model.dual_coef_), model.intercept_, model.support_.astype(np.float64)
 
 
-def least_cache(model, X, y):
+def min_cache(model, X, y):
     """Megabytes of the smallest cache that will do: the error says how many bytes."""
     model.set_params(cache_size=1e-6)
     with pytest.raises(ValueError, match="cache") as caught:
@@ -53,7 +53,7 @@ def test_threads_and_cache_do_not_change_a_bit(name, n, form, rng):
         X = sp.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0))
     model, target = machine_and_target(name, y, score)
     expected = bits(model.fit(X, target))
-    least = least_cache(model, X, target)
+    least = min_cache(model, X, target)
     row = n * 8 / 2**20
     for n_jobs, cache in [
         (1, least),
@@ -74,7 +74,7 @@ def test_classes_share_rows_without_changing_a_bit(rng):
     for multi_class in ("ovo", "ovr"):
         model = SVC(C=3, multi_class=multi_class)
         expected = bits(model.fit(X, y))
-        least = least_cache(model, X, y)
+        least = min_cache(model, X, y)
         for n_jobs, cache in [(1, least), (2, 0.3), (3, 2), (4, "auto")]:
             model.set_params(n_jobs=n_jobs, cache_size=cache).fit(X, y)
             for found, wanted in zip(bits(model), expected, strict=True):

@@ -43,7 +43,7 @@ DOORS = {
         pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
         pthread_sigmask sigdelset sigfillset
         """,
-    "base/kc_crew.c": "fegetenv fesetenv",
+    "base/kc_spin_team.c": "fegetenv fesetenv",
     "base/kc_thread.c": "fegetenv fesetenv",
     # The machine and the environment.
     "base/kc_cgroup.c": "close open open64 read",

@@ -65,7 +65,7 @@ static kc_status read_settings(const kc_online *online, const kc_perceptron_sett
     KC_TRY(kc_perceptron_read_settings(from, settings, err));
     settings->is_direct = online->is_direct;
     settings->has_intercept = online->set.offset != 0;
-    if (settings->rule == KC_RULE_BATCH && (online->set.late != NULL || online->is_voted))
+    if (settings->rule == KC_RULE_BATCH && (online->set.time_weighted != NULL || online->is_voted))
         return kc_fail(err, KC_ERR_ARG, "means and votes are those of the single rule");
     return KC_OK;
 }
@@ -120,7 +120,7 @@ typedef struct input {
     kc_perceptron_settings settings;
     kc_perceptron_data data;
     kc_online_report report;
-    kc_lesson lesson;
+    kc_training_input input;
 } input;
 
 static kc_status read_input(const kc_online *online, const kc_perceptron_settings *settings,
@@ -131,8 +131,10 @@ static kc_status read_input(const kc_online *online, const kc_perceptron_setting
         return kc_fail(err, KC_ERR_ARG, "online, settings, data or report is NULL");
     KC_TRY(read_settings(online, settings, &out->settings, err));
     KC_TRY(read_data(online, data, &out->data, err));
-    out->lesson = (kc_lesson){.settings = &out->settings, .data = &out->data, .first = first};
-    KC_TRY(kc_perceptron_check_labels(&out->data, (int64_t)kc_lesson_samples(&out->lesson), err));
+    out->input =
+        (kc_training_input){.settings = &out->settings, .data = &out->data, .first = first};
+    KC_TRY(kc_perceptron_check_labels(&out->data, (int64_t)kc_training_input_samples(&out->input),
+                                      err));
     if (first < -1)
         return kc_fail(err, KC_ERR_ARG, "first is %lld, must be -1 or more", (long long)first);
     if (first > KC_COUNT_MAX)
@@ -196,7 +198,7 @@ kc_status kc_online_learn(kc_context *ctx, const kc_run *run, kc_online *online,
     if (online->set.kernel == NULL)
         return kc_fail(err, KC_ERR_ARG, "the learner has no kernel: it is fitted to a matrix");
     KC_TRY(kc_call_begin(&call, ctx, run, "learn", err));
-    status = kc_call_end(&call, kc_online_study(&call, online, &in.lesson, &in.report));
+    status = kc_call_end(&call, kc_online_run_passes(&call, online, &in.input, &in.report));
     kc_struct_write(report, &in.report, sizeof in.report);
     return status;
 }
@@ -216,9 +218,9 @@ kc_status kc_online_fit(kc_context *ctx, const kc_run *run, kc_online *online,
     if (cache_bytes < 0)
         return kc_fail(err, KC_ERR_ARG, "cache_bytes is %lld, must be 0 or more",
                        (long long)cache_bytes);
-    in.lesson.cache_bytes = (size_t)cache_bytes;
+    in.input.cache_bytes = (size_t)cache_bytes;
     KC_TRY(kc_call_begin(&call, ctx, run, "fit", err));
-    status = kc_call_end(&call, kc_online_solve(&call, online, &in.lesson, &in.report));
+    status = kc_call_end(&call, kc_online_solve(&call, online, &in.input, &in.report));
     kc_struct_write(report, &in.report, sizeof in.report);
     return status;
 }
@@ -230,7 +232,7 @@ static kc_status check_reading(const kc_online *online, kc_reading reading, kc_e
     if (reading < KC_READING_LAST || reading > KC_READING_VOTES)
         return kc_fail(err, KC_ERR_ARG, "reading is %d, must be %d to %d", (int)reading,
                        KC_READING_LAST, KC_READING_VOTES);
-    if ((reading == KC_READING_MEAN && online->set.late == NULL) ||
+    if ((reading == KC_READING_MEAN && online->set.time_weighted == NULL) ||
         (reading == KC_READING_VOTES && !online->is_voted))
         return kc_fail(err, KC_ERR_ARG, "the learner was not made for %s",
                        reading == KC_READING_MEAN ? "means" : "votes");

@@ -23,7 +23,7 @@ static bool has_arrays(const kc_perceptron_state *state)
 {
     return state->weights != NULL && state->intercepts != NULL && state->mistakes != NULL &&
            state->criterion != NULL &&
-           (state->late_weights == NULL) == (state->late_intercepts == NULL) &&
+           (state->time_weighted == NULL) == (state->time_weighted_intercepts == NULL) &&
            (state->best_weights == NULL) == (state->best_intercepts == NULL);
 }
 

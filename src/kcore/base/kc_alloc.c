@@ -95,7 +95,7 @@ static void raise_peak(kc_context *ctx, size_t now)
 static size_t shelf_room(const kc_context *ctx, size_t held)
 {
     size_t peak = atomic_load(&ctx->peak);
-    size_t most = kc_max(atomic_load(&ctx->shelf_most), SHELF_SURE);
+    size_t most = kc_max(atomic_load(&ctx->shelf_max), SHELF_SURE);
 
     return kc_min(SHELF_BYTES + peak - kc_min(held, peak), most);
 }
@@ -105,7 +105,7 @@ static void ask_for_room(kc_context *ctx, const header *block)
 {
     double room = (kc_memory_available(ctx) + (double)block->n_bytes) / SHELF_SHARE;
 
-    atomic_store(&ctx->shelf_most, room < (double)(SIZE_MAX / 2) ? (size_t)room : SIZE_MAX / 2);
+    atomic_store(&ctx->shelf_max, room < (double)(SIZE_MAX / 2) ? (size_t)room : SIZE_MAX / 2);
 }
 
 /* False where there is none left. */

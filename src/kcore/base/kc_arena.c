@@ -167,7 +167,7 @@ size_t kc_arena_kept(const kc_arena *arena)
     return arena->aside != NULL ? arena->aside->n_bytes : 0;
 }
 
-size_t kc_arena_most(const kc_arena *arena)
+size_t kc_arena_max(const kc_arena *arena)
 {
     return arena->most;
 }

@@ -27,7 +27,7 @@ void kc_arena_free(kc_context *ctx, kc_arena *arena);
 
 /* Bytes that it holds while nothing is taken, and the most that was in use at once since then. */
 size_t kc_arena_kept(const kc_arena *arena);
-size_t kc_arena_most(const kc_arena *arena);
+size_t kc_arena_max(const kc_arena *arena);
 
 /* Gives back every piece; keeps one block, large enough for what was taken, if it is modest. */
 void kc_arena_reset(kc_arena *arena);

@@ -84,7 +84,7 @@ size_t kc_call_peak(const kc_call *call)
 {
     const size_t peak = kc_max(atomic_load(&call->ctx->recent_peak), call->held_before);
 
-    return peak - call->held_before + kc_min(call->arena_before, kc_arena_most(call->arena));
+    return peak - call->held_before + kc_min(call->arena_before, kc_arena_max(call->arena));
 }
 
 kc_status kc_call_branch(kc_call *branch, kc_call *whole, kc_error *err)

@@ -259,8 +259,8 @@ static double read_memory_left(const char *root, bool is_v2, const char *folder)
 }
 
 /* The least value of `read` over the process's group and those above it. */
-static double least_above(const char *root, hierarchy at,
-                          double (*read)(const char *root, bool is_v2, const char *folder))
+static double min_above(const char *root, hierarchy at,
+                        double (*read)(const char *root, bool is_v2, const char *folder))
 {
     char group[PATH_BYTES];
     char folder[2 * PATH_BYTES];
@@ -282,8 +282,8 @@ static double least_above(const char *root, hierarchy at,
 
 int32_t kc_cgroup_cpus(const char *root)
 {
-    double v1 = least_above(root, (hierarchy){.controller = "cpu"}, read_quota);
-    double v2 = least_above(root, (hierarchy){.is_v2 = true}, read_quota);
+    double v1 = min_above(root, (hierarchy){.controller = "cpu"}, read_quota);
+    double v2 = min_above(root, (hierarchy){.is_v2 = true}, read_quota);
     double least = fmin(v1, v2);
 
     if (!isfinite(least))
@@ -293,8 +293,8 @@ int32_t kc_cgroup_cpus(const char *root)
 
 double kc_cgroup_memory(const char *root)
 {
-    double v1 = least_above(root, (hierarchy){.controller = "memory"}, read_memory_left);
-    double v2 = least_above(root, (hierarchy){.is_v2 = true}, read_memory_left);
+    double v1 = min_above(root, (hierarchy){.controller = "memory"}, read_memory_left);
+    double v2 = min_above(root, (hierarchy){.is_v2 = true}, read_memory_left);
 
     return fmin(v1, v2);
 }

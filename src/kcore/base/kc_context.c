@@ -5,9 +5,9 @@
 
 #include "base/kc_alloc.h"
 #include "base/kc_cpu.h"
-#include "base/kc_crew.h"
 #include "base/kc_isa.h"
 #include "base/kc_pool.h"
+#include "base/kc_spin_team.h"
 #include "base/kc_status.h"
 
 /* No struct of this interface will be larger: what says more was not filled in. */
@@ -89,7 +89,7 @@ kc_status kc_context_create(const kc_context_config *config, kc_context **out, k
     ctx->allocator = allocator;
     ctx->memory_limit = c.memory_limit != 0 ? c.memory_limit : SIZE_MAX;
     ctx->n_cpus = kc_usable_cpus();
-    ctx->crew_patience = KC_CREW_PATIENCE;
+    ctx->spin_patience = KC_SPIN_PATIENCE;
     ctx->default_threads = c.n_threads != 0 ? c.n_threads : kc_default_threads();
     if (ctx->default_threads > KC_MAX_THREADS)
         ctx->default_threads = KC_MAX_THREADS;
@@ -101,7 +101,7 @@ kc_status kc_context_create(const kc_context_config *config, kc_context **out, k
     atomic_init(&ctx->pool_holder, 0);
     atomic_init(&ctx->spare, NULL);
     atomic_init(&ctx->shelf_bytes, 0);
-    atomic_init(&ctx->shelf_most, 0);
+    atomic_init(&ctx->shelf_max, 0);
     for (size_t i = 0; i < KC_SHELF_PLACES; i++)
         atomic_init(&ctx->shelf[i], NULL);
     *out = ctx;

@@ -21,7 +21,7 @@ struct kc_context {
     atomic_size_t recent_peak; /* ... since the last time a call began while none was running */
     atomic_int n_calls;        /* running now */
     int32_t n_cpus;            /* usable CPUs when the context was made */
-    double crew_patience;      /* seconds: base/kc_crew.h */
+    double spin_patience;      /* seconds: base/kc_spin_team.h */
     int32_t default_threads;
     atomic_int n_threads;      /* what kc_context_set_threads said; 0: default_threads */
     atomic_uint pool_holder;   /* 0: the pool is free; else the fork count of who holds it */
@@ -29,7 +29,7 @@ struct kc_context {
     _Atomic(kc_arena *) spare; /* the arena of the last call, empty; taken by exchange */
     _Atomic(void *) shelf[KC_SHELF_PLACES]; /* large blocks for the next need: base/kc_alloc.c */
     atomic_size_t shelf_bytes;              /* on it */
-    atomic_size_t shelf_most; /* of them, as far as memory is concerned; 0: not known yet */
+    atomic_size_t shelf_max; /* of them, as far as memory is concerned; 0: not known yet */
 };
 
 struct kc_cancel {

@@ -135,7 +135,7 @@ kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void 
 /* ---- Fresh memory ---------------------------------------------------------------------------- */
 
 /* Smaller blocks are found soon enough; one chunk is a huge page or two, or a row. */
-#define TOUCH_LEAST ((size_t)8 << 20)
+#define MIN_TOUCHED ((size_t)8 << 20)
 #define TOUCH_CHUNK ((size_t)2 << 20)
 #define PAGE ((size_t)4096)
 
@@ -170,7 +170,7 @@ kc_status kc_touch_rows(kc_call *call, void *block, size_t n_rows, size_t row_by
 {
     touching fresh = {block, n_rows, row_bytes, stride, kc_max(1, TOUCH_CHUNK / stride)};
 
-    return row_bytes < kc_ceil_div(TOUCH_LEAST, n_rows)
+    return row_bytes < kc_ceil_div(MIN_TOUCHED, n_rows)
                ? KC_OK
                : kc_parallel_for(call, kc_ceil_div(n_rows, fresh.chunk_rows), touch_chunk, &fresh);
 }

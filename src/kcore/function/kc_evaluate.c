@@ -25,8 +25,8 @@
 
 /* Up to this much work, some ten microseconds, and with so much memory, all of it is done on the
  * stack, at once: opening a call and two allocations would cost half as much again. */
-#define FEW_WORK 1e5
-#define FEW_BYTES ((size_t)32 * 1024)
+#define MAX_STACK_WORK 1e5
+#define STACK_BYTES ((size_t)32 * 1024)
 
 /* ---- Coefficients ------------------------------------------------------------------------- */
 
@@ -255,13 +255,13 @@ kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_p
 bool kc_expansion_evaluate_few(const kc_expansion *f, const kc_points *x, kc_values_fn *fn,
                                void *data)
 {
-    _Alignas(KC_ALIGN) char memory[FEW_BYTES];
+    _Alignas(KC_ALIGN) char memory[STACK_BYTES];
     kc_evaluation e = {.f = f};
     chunks job = {.e = &e, .fn = fn, .data = data};
     size_t used;
 
     if (f->kernel == NULL || x->n_rows < 1 || x->n_cols < 1 || (size_t)x->n_cols != f->n_cols ||
-        (double)x->n_rows * row_work(&e) > FEW_WORK ||
+        (double)x->n_rows * row_work(&e) > MAX_STACK_WORK ||
         !kc_prepare_few(f->kernel, x, row_dtype(f), memory, sizeof memory, &used, &e.x))
         return false;
     job.n_rows = job.rows_per_chunk = e.x.n;

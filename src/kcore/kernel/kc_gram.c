@@ -10,7 +10,7 @@
 
 /* Rows of a chunk: multiples of the row tile and the panels; the first also of the lane groups. */
 #define CHUNK_ROWS ((size_t)96)
-#define FEW_ROWS ((size_t)48)
+#define COSTLY_ROWS ((size_t)48)
 
 /* Multiply-adds of one chunk: about two milliseconds.  Entries so costly that CHUNK_ROWS by
  * MIN_COLS of them are more than MAX_WORK are dealt in smaller chunks, though rows are then
@@ -20,7 +20,7 @@
 #define MAX_WORK ((size_t)64 << 20)
 #define MIN_COLS ((size_t)64)
 #define MAX_COLS ((size_t)4096)
-#define FEW_COLS ((size_t)16)
+#define MIN_COSTLY_COLS ((size_t)16)
 
 /* Mirror images of matrices from this size on are written past the cache. */
 #define FAR_BYTES ((size_t)32 << 20)
@@ -53,9 +53,9 @@ static void choose_chunk(gram_job *job, size_t work)
 {
     const size_t cols = CHUNK_WORK / CHUNK_ROWS / work / MIN_COLS * MIN_COLS;
 
-    job->chunk_rows = CHUNK_ROWS * MIN_COLS > MAX_WORK / work ? FEW_ROWS : CHUNK_ROWS;
+    job->chunk_rows = CHUNK_ROWS * MIN_COLS > MAX_WORK / work ? COSTLY_ROWS : CHUNK_ROWS;
     job->strip_cols = kc_max(MIN_COLS, kc_min(MAX_COLS, cols));
-    while (job->strip_cols > FEW_COLS && job->chunk_rows * job->strip_cols > MAX_WORK / work)
+    while (job->strip_cols > MIN_COSTLY_COLS && job->chunk_rows * job->strip_cols > MAX_WORK / work)
         job->strip_cols /= 2;
     job->n_strips = kc_ceil_div(job->z->n, job->strip_cols);
 }

@@ -221,12 +221,12 @@ static bool run_expression(const kc_plan *plan, const kc_block *block, void *wor
     return is_finite;
 }
 
-bool kc_plan_block(const kc_plan *plan, const kc_block *asked, void *workspace)
+bool kc_plan_block(const kc_plan *plan, const kc_block *requested, void *workspace)
 {
     const kc_node *first = &plan->kernel->nodes[0];
-    kc_block block = *asked;
+    kc_block block = *requested;
 
-    assert(asked->col_begin % 16 == 0);
+    assert(requested->col_begin % 16 == 0);
     block.x = plan->x;
     block.z = plan->z;
     if (plan->kernel->n_nodes > 1 || kc_may_overflow(first))

@@ -21,15 +21,15 @@ kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_activ
         .n_outputs = spec->n_outputs,
         .points = kc_growing_none(spec->dtype, spec->is_sparse, spec->n_cols),
         .intercepts = kc_calloc(ctx, spec->n_outputs, sizeof(double)),
-        .late_intercepts = kc_calloc(ctx, spec->n_outputs, sizeof(double)),
+        .time_weighted_intercepts = kc_calloc(ctx, spec->n_outputs, sizeof(double)),
         .n_steps = kc_calloc(ctx, spec->n_outputs, sizeof(int64_t)),
     };
-    if (out->intercepts == NULL || out->late_intercepts == NULL || out->n_steps == NULL)
+    if (out->intercepts == NULL || out->time_weighted_intercepts == NULL || out->n_steps == NULL)
         status = kc_fail_nomem(err);
     if (status == KC_OK && spec->has_mean) {
         /* One place, so that it is there and says that means are kept. */
-        out->late = kc_alloc(ctx, spec->n_outputs, sizeof(double));
-        status = out->late != NULL ? KC_OK : kc_fail_nomem(err);
+        out->time_weighted = kc_alloc(ctx, spec->n_outputs, sizeof(double));
+        status = out->time_weighted != NULL ? KC_OK : kc_fail_nomem(err);
     }
     if (status == KC_OK && spec->kernel != NULL)
         status = kc_kernel_copy(ctx, spec->kernel, &out->kernel, err);
@@ -45,13 +45,13 @@ void kc_active_free(kc_context *ctx, kc_active *set)
     kc_kernel_free(ctx, set->kernel);
     kc_growing_free(ctx, &set->points);
     kc_free(ctx, set->coef);
-    kc_free(ctx, set->late);
+    kc_free(ctx, set->time_weighted);
     kc_free(ctx, set->sq_coef);
     kc_free(ctx, set->diag);
     kc_free(ctx, set->ids);
     kc_free(ctx, set->arrived);
     kc_free(ctx, set->intercepts);
-    kc_free(ctx, set->late_intercepts);
+    kc_free(ctx, set->time_weighted_intercepts);
     kc_free(ctx, set->n_steps);
     *set = (kc_active){.dtype = set->dtype};
 }
@@ -83,17 +83,18 @@ static kc_status enlarge(kc_context *ctx, kc_active *set, size_t capacity, kc_er
     if (capacity > SIZE_MAX / sizeof(double))
         return kc_fail_nomem(err);
     set->coef = widen(ctx, &old, old.coef, capacity);
-    set->late = old.late != NULL ? widen(ctx, &old, old.late, capacity) : NULL;
+    set->time_weighted =
+        old.time_weighted != NULL ? widen(ctx, &old, old.time_weighted, capacity) : NULL;
     set->sq_coef = lengthen(ctx, old.sq_coef, old.n, capacity, sizeof *set->sq_coef);
     set->diag = lengthen(ctx, old.diag, old.n, capacity, sizeof *set->diag);
     set->ids = lengthen(ctx, old.ids, old.n, capacity, sizeof *set->ids);
     set->arrived = lengthen(ctx, old.arrived, old.n, capacity, sizeof *set->arrived);
-    const bool is_done = set->coef != NULL && (set->late != NULL) == (old.late != NULL) &&
-                         set->sq_coef != NULL && set->diag != NULL && set->ids != NULL &&
-                         set->arrived != NULL;
+    const bool is_done =
+        set->coef != NULL && (set->time_weighted != NULL) == (old.time_weighted != NULL) &&
+        set->sq_coef != NULL && set->diag != NULL && set->ids != NULL && set->arrived != NULL;
     const kc_active gone = is_done ? old : *set;
     kc_free(ctx, gone.coef);
-    kc_free(ctx, gone.late);
+    kc_free(ctx, gone.time_weighted);
     kc_free(ctx, gone.sq_coef);
     kc_free(ctx, gone.diag);
     kc_free(ctx, gone.ids);
@@ -135,7 +136,7 @@ static void note_arrival(kc_active *set, size_t place)
     kc_count(&set->n_arrived, 1);
 }
 
-void kc_active_put(kc_active *set, size_t place, const kc_newcomer *x)
+void kc_active_put(kc_active *set, size_t place, const kc_candidate *x)
 {
     assert(place <= set->n && set->n < set->capacity + (place < set->n));
     if (set->kernel != NULL)
@@ -146,8 +147,8 @@ void kc_active_put(kc_active *set, size_t place, const kc_newcomer *x)
     note_arrival(set, place);
     for (size_t o = 0; o < set->n_outputs; o++) {
         set->coef[o * set->capacity + place] = 0;
-        if (set->late != NULL)
-            set->late[o * set->capacity + place] = 0;
+        if (set->time_weighted != NULL)
+            set->time_weighted[o * set->capacity + place] = 0;
     }
     kc_active_step(set, place, x->steps);
 }
@@ -155,13 +156,13 @@ void kc_active_put(kc_active *set, size_t place, const kc_newcomer *x)
 void kc_active_step(kc_active *set, size_t place, const double *steps)
 {
     for (size_t o = 0; o < set->n_outputs; o++) {
-        const double late = (double)set->n_steps[o] * steps[o];
+        const double time_weighted = (double)set->n_steps[o] * steps[o];
 
         set->coef[o * set->capacity + place] += steps[o];
         set->intercepts[o] += set->offset * steps[o];
-        if (set->late != NULL) {
-            set->late[o * set->capacity + place] += late;
-            set->late_intercepts[o] += set->offset * late;
+        if (set->time_weighted != NULL) {
+            set->time_weighted[o * set->capacity + place] += time_weighted;
+            set->time_weighted_intercepts[o] += set->offset * time_weighted;
         }
     }
     note_square(set, place);
@@ -178,13 +179,13 @@ void kc_active_forget(kc_active *set, size_t place)
     set->sq_coef[place] = 0;
 }
 
-void kc_active_assign(kc_active *set, size_t place, const double *coef, const double *late,
+void kc_active_assign(kc_active *set, size_t place, const double *coef, const double *time_weighted,
                       size_t stride)
 {
     for (size_t o = 0; o < set->n_outputs; o++) {
         set->coef[o * set->capacity + place] = coef[o * stride];
-        if (set->late != NULL)
-            set->late[o * set->capacity + place] = late[o * stride];
+        if (set->time_weighted != NULL)
+            set->time_weighted[o * set->capacity + place] = time_weighted[o * stride];
     }
     note_square(set, place);
 }
@@ -208,7 +209,8 @@ void kc_active_spread(kc_active *set, const int32_t *place_of, const double *sha
         note_square(set, (size_t)place_of[r]);
 }
 
-void kc_active_mix(kc_active *set, size_t place, double h, const kc_newcomer *x, const double *coef)
+void kc_active_mix(kc_active *set, size_t place, double h, const kc_candidate *x,
+                   const double *coef)
 {
     kc_growing_mix(&set->points, place, h, x->x, x->row);
     set->ids[place] = -1;
@@ -248,13 +250,14 @@ void kc_active_coef(const kc_active *set, bool is_mean, double *coef, double *in
     for (size_t o = 0; o < set->n_outputs; o++) {
         const size_t row = o * set->capacity; /* of arrays that an empty set does not have */
         const double t = (double)set->n_steps[o];
-        const bool has_mean = is_mean && set->late != NULL && t > 0;
+        const bool has_mean = is_mean && set->time_weighted != NULL && t > 0;
 
         for (size_t i = row; i < row + set->n; i++)
             coef[o * set->n + i - row] =
-                has_mean ? ((t + 1) * set->coef[i] - set->late[i]) / t : set->coef[i];
-        intercepts[o] = has_mean ? ((t + 1) * set->intercepts[o] - set->late_intercepts[o]) / t
-                                 : set->intercepts[o];
+                has_mean ? ((t + 1) * set->coef[i] - set->time_weighted[i]) / t : set->coef[i];
+        intercepts[o] = has_mean
+                            ? ((t + 1) * set->intercepts[o] - set->time_weighted_intercepts[o]) / t
+                            : set->intercepts[o];
     }
 }
 

@@ -6,8 +6,8 @@
  * All outputs share one set of points, so that a row of kernel values serves them all.  Points have
  * places 0 .. n - 1; one that is replaced leaves the others where they are.
  *
- * For the mean over time, `late` holds the sum of time * change of every coefficient: with T steps
- * made, the mean is ((T + 1) coef - late) / T.
+ * For the mean over time, `time_weighted` holds the sum of time * change of every coefficient: with
+ * T steps made, the mean is ((T + 1) coef - time_weighted) / T.
  *
  * Only kc_active_reserve allocates.  Reading is for any number of threads, changing for one. */
 #ifndef KC_ACTIVE_H
@@ -24,16 +24,16 @@ typedef struct kc_active {
     size_t n_outputs;
     size_t n, capacity; /* places */
     kc_growing points;
-    double *coef;            /* n_outputs x capacity */
-    double *late;            /* the same, or NULL: no mean */
-    double *sq_coef;         /* capacity: sum over the outputs of coef^2 */
-    double *diag;            /* capacity: K(x, x) + offset */
-    int64_t *ids;            /* capacity: number of the sample, -1: a mixture */
-    int64_t *arrived;        /* capacity: when, in points added before */
-    int64_t n_arrived;       /* never less than n */
-    double *intercepts;      /* n_outputs */
-    double *late_intercepts; /* n_outputs */
-    int64_t *n_steps;        /* n_outputs: samples looked at */
+    double *coef;                     /* n_outputs x capacity */
+    double *time_weighted;            /* the same, or NULL: no mean */
+    double *sq_coef;                  /* capacity: sum over the outputs of coef^2 */
+    double *diag;                     /* capacity: K(x, x) + offset */
+    int64_t *ids;                     /* capacity: number of the sample, -1: a mixture */
+    int64_t *arrived;                 /* capacity: when, in points added before */
+    int64_t n_arrived;                /* never less than n */
+    double *intercepts;               /* n_outputs */
+    double *time_weighted_intercepts; /* n_outputs */
+    int64_t *n_steps;                 /* n_outputs: samples looked at */
 } kc_active;
 
 /* What a set is made of. */
@@ -54,18 +54,18 @@ kc_status kc_active_reserve(kc_context *ctx, kc_active *set, size_t n, size_t nn
 
 /* A sample that has come: x[row] with its number; kernel values with the points of the set, of the
  * set's type; K(x, x) + offset; what the coefficient of each output changes by. */
-typedef struct kc_newcomer {
+typedef struct kc_candidate {
     const kc_packed *x; /* NULL without a kernel */
     size_t row;
     int64_t id;
     const void *k; /* n values */
     double diag;
     const double *steps; /* n_outputs */
-} kc_newcomer;
+} kc_candidate;
 
-/* The newcomer at `place`, which may be n; intercepts are moved by its steps.  What was there must
+/* The candidate at `place`, which may be n; intercepts are moved by its steps.  What was there must
  * have been forgotten. */
-void kc_active_put(kc_active *set, size_t place, const kc_newcomer *x);
+void kc_active_put(kc_active *set, size_t place, const kc_candidate *x);
 
 /* The steps of a sample that is in the set already. */
 void kc_active_step(kc_active *set, size_t place, const double *steps);
@@ -73,8 +73,9 @@ void kc_active_step(kc_active *set, size_t place, const double *steps);
 /* A point's share in the functions is taken away; the place is still there. */
 void kc_active_forget(kc_active *set, size_t place);
 
-/* Coefficients as they are given, strides apart; late NULL: none.  Intercepts are not moved. */
-void kc_active_assign(kc_active *set, size_t place, const double *coef, const double *late,
+/* Coefficients as they are given, strides apart; time_weighted NULL: none.  Intercepts are not
+ * moved. */
+void kc_active_assign(kc_active *set, size_t place, const double *coef, const double *time_weighted,
                       size_t stride);
 
 /* coef[o][place_of[r]] += shares[r] * amounts[o] for r < n, and the intercepts with them. */
@@ -82,7 +83,7 @@ void kc_active_spread(kc_active *set, const int32_t *place_of, const double *sha
                       const double *amounts);
 
 /* A forgotten point becomes h x + (1 - h) point, with these coefficients. */
-void kc_active_mix(kc_active *set, size_t place, double h, const kc_newcomer *x,
+void kc_active_mix(kc_active *set, size_t place, double h, const kc_candidate *x,
                    const double *coef);
 
 /* Where the sample with this number is; n: nowhere. */

@@ -14,8 +14,8 @@
 
 /* A point closer to the span of the others than this, relative to its own length, adds nothing but
  * rounding. */
-#define LEAST_DISTANCE_F32 1e-5
-#define LEAST_DISTANCE_F64 1e-10
+#define MIN_DISTANCE_F32 1e-5
+#define MIN_DISTANCE_F64 1e-10
 
 /* K(x, z)^2 may be larger than K(x, x) K(z, z) by so much of it: kernel values are rounded. */
 #define ROUNDING_F32 1e-3
@@ -32,20 +32,20 @@
 
 /* ---- Removal ------------------------------------------------------------------------------ */
 
-static size_t append(kc_active *set, const kc_newcomer *x)
+static size_t append(kc_active *set, const kc_candidate *x)
 {
     kc_active_put(set, set->n, x);
     return set->n - 1;
 }
 
-static size_t replace(kc_active *set, size_t place, const kc_newcomer *x)
+static size_t replace(kc_active *set, size_t place, const kc_candidate *x)
 {
     kc_active_forget(set, place);
     kc_active_put(set, place, x);
     return place;
 }
 
-/* Where each newcomer took the place of the oldest point, the n last ones are there, in turn. */
+/* Where each candidate took the place of the oldest point, the n last ones are there, in turn. */
 static size_t find_oldest(const kc_active *set)
 {
     const int64_t n = (int64_t)set->n, first = set->n_arrived - n;
@@ -65,7 +65,7 @@ static double weight_of(const kc_active *set, size_t place)
 }
 
 /* The least of the first n numbers, n being whole lanes. */
-static double least_of(const double *x, size_t n)
+static double min_of(const double *x, size_t n)
 {
     double lane[LANES], least;
 
@@ -97,7 +97,7 @@ static lightest find_lightest(const kc_active *set)
             weights[i] = weight_of(set, begin + i);
         for (size_t i = n; i < STRIP; i++)
             weights[i] = INFINITY;
-        least = least_of(weights, STRIP);
+        least = min_of(weights, STRIP);
         if (least < found.weight)
             found = (lightest){.weight = least, .from = begin};
         if (least <= found.weight)
@@ -137,21 +137,21 @@ static double square_of(const double *a, size_t n)
 }
 
 /* A point of length zero: the functions are the same with and without it. */
-static bool is_nothing(const kc_active *set, const kc_newcomer *x)
+static bool is_nothing(const kc_active *set, const kc_candidate *x)
 {
     return !(x->diag > 0) && kc_kernel_definiteness(set->kernel) == KC_POSITIVE;
 }
 
 /* ---- Projection --------------------------------------------------------------------------- */
 
-/* The old point leaves the span to the others, of which the newcomer, joined already, is one. */
-static size_t project_old(kc_online *online, size_t place, size_t row, const kc_newcomer *x)
+/* The old point leaves the span to the others, of which the candidate, joined already, is one. */
+static size_t project_old(kc_online *online, size_t place, size_t row, const kc_candidate *x)
 {
     kc_active *set = &online->set;
     kc_projection *p = &online->projection;
     const size_t last = p->n - 1;
     double *coef = online->room, *steps = online->room + set->n_outputs;
-    kc_newcomer changed = *x;
+    kc_candidate changed = *x;
 
     for (size_t o = 0; o < set->n_outputs; o++) {
         coef[o] = set->coef[o * set->capacity + place];
@@ -164,7 +164,7 @@ static size_t project_old(kc_online *online, size_t place, size_t row, const kc_
     return replace(set, place, &changed);
 }
 
-static size_t project_new(kc_online *online, const kc_newcomer *x)
+static size_t project_new(kc_online *online, const kc_candidate *x)
 {
     kc_projection *p = &online->projection;
 
@@ -173,9 +173,9 @@ static size_t project_new(kc_online *online, const kc_newcomer *x)
     return KC_NOWHERE;
 }
 
-/* The newcomer has no place in the factor: it stands for itself alone, in the place of the smallest
- * point where the set is full. */
-static size_t admit_alone(kc_online *online, const kc_newcomer *x)
+/* The candidate has no place in the factor: it stands for itself alone, in the place of the
+ * smallest point where the set is full. */
+static size_t admit_alone(kc_online *online, const kc_candidate *x)
 {
     kc_active *set = &online->set;
     kc_projection *p = &online->projection;
@@ -189,11 +189,11 @@ static size_t admit_alone(kc_online *online, const kc_newcomer *x)
     return replace(set, place, x);
 }
 
-static size_t admit_projected(kc_online *online, const kc_newcomer *x)
+static size_t admit_projected(kc_online *online, const kc_candidate *x)
 {
     kc_active *set = &online->set;
     kc_projection *p = &online->projection;
-    const double least = set->dtype == KC_F64 ? LEAST_DISTANCE_F64 : LEAST_DISTANCE_F32;
+    const double least = set->dtype == KC_F64 ? MIN_DISTANCE_F64 : MIN_DISTANCE_F32;
     const double distance = kc_projection_distance(p, x->k, set->dtype, set->offset, x->diag);
     const double loss_new = square_of(x->steps, set->n_outputs) * distance;
 
@@ -314,7 +314,7 @@ static double product_of(const kc_active *set, const double *steps, size_t place
 }
 
 /* Kernel values of points from `begin` on, and steps . coef of each. */
-static void read_strip(const kc_active *set, const kc_newcomer *x, size_t begin, size_t n,
+static void read_strip(const kc_active *set, const kc_candidate *x, size_t begin, size_t n,
                        double *k, double *dots)
 {
     bool is_first = true;
@@ -335,7 +335,7 @@ static void read_strip(const kc_active *set, const kc_newcomer *x, size_t begin,
         dots[i] = 0;
 }
 
-/* What is lost where the newcomer or the point is kept for both; infinite for other signs, and
+/* What is lost where the candidate or the point is kept for both; infinite for other signs, and
  * where the kernel is not positive on the two: what is divided by is then of no account, if it is
  * not 0.  No branches: signs come in no order that one could follow.  is_level: K(z, z) is that of
  * x for all points, and nothing is divided. */
@@ -370,7 +370,7 @@ static void find_losses(const kc_active *set, const merger *m, size_t begin, siz
 }
 
 /* The partner of the same sign that loses least where one of the two is kept; false: none. */
-static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
+static bool find_partner(const kc_active *set, const kc_candidate *x, merger *m)
 {
     double least = INFINITY;
 
@@ -384,7 +384,7 @@ static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
 
         read_strip(set, x, begin, n, k, losses);
         find_losses(set, m, begin, n, k, losses);
-        if (!(least_of(losses, STRIP) < least))
+        if (!(min_of(losses, STRIP) < least))
             continue;
         for (size_t i = 0; i < n; i++)
             if (losses[i] < least) {
@@ -402,12 +402,12 @@ static bool find_partner(const kc_active *set, const kc_newcomer *x, merger *m)
     return true;
 }
 
-static size_t admit_merged(kc_online *online, const kc_newcomer *x)
+static size_t admit_merged(kc_online *online, const kc_candidate *x)
 {
     kc_active *set = &online->set;
     const lightest smallest = find_lightest(set);
     double *coef = online->room;
-    kc_newcomer changed = *x;
+    kc_candidate changed = *x;
     merger m = {.is_rbf = kc_kernel_is_rbf(set->kernel)};
 
     if (is_nothing(set, x))
@@ -435,7 +435,7 @@ static size_t admit_merged(kc_online *online, const kc_newcomer *x)
 
 /* ---- Choice ------------------------------------------------------------------------------- */
 
-size_t kc_budget_admit(kc_online *online, const kc_newcomer *x)
+size_t kc_budget_admit(kc_online *online, const kc_candidate *x)
 {
     kc_active *set = &online->set;
 

@@ -1,7 +1,7 @@
 /* The online learner behind kc_online (kcore.h): an active set, the perceptron's rule, a budget.
  *
  *     online/kc_online.c        making one, reading it
- *     online/kc_study.c         learning sample by sample
+ *     online/kc_online_pass.c   learning sample by sample
  *     online/kc_online_fit.c    learning from a matrix of samples in dual form
  *     online/kc_online_image.c  a learner as bytes
  *     online/kc_budget.c        which points stay */
@@ -51,16 +51,16 @@ kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more, s
 kc_status kc_online_prepare_probe(kc_context *ctx, kc_online *online, kc_error *err);
 
 /* What a call of learn or fit is given; settings and classes are checked. */
-typedef struct kc_lesson {
+typedef struct kc_training_input {
     const kc_perceptron_settings *settings;
     const kc_perceptron_data *data;
     int64_t first;
     size_t cache_bytes; /* fit only */
-} kc_lesson;
+} kc_training_input;
 
-KC_INLINE size_t kc_lesson_samples(const kc_lesson *lesson)
+KC_INLINE size_t kc_training_input_samples(const kc_training_input *input)
 {
-    const kc_perceptron_data *data = lesson->data;
+    const kc_perceptron_data *data = input->data;
 
     return (size_t)(data->kernel_fn != NULL ? data->n_samples : data->x->n_rows);
 }
@@ -68,9 +68,9 @@ KC_INLINE size_t kc_lesson_samples(const kc_lesson *lesson)
 /* Whether the learner can learn from these samples now. */
 kc_status kc_online_check(kc_call *call, const kc_online *online, const kc_perceptron_data *data);
 
-kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *lesson,
-                          kc_online_report *report);
-kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *lesson,
+kc_status kc_online_run_passes(kc_call *call, kc_online *online, const kc_training_input *input,
+                               kc_online_report *report);
+kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_training_input *input,
                           kc_online_report *report);
 
 kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_points *x,
@@ -80,10 +80,10 @@ kc_status kc_online_decide(kc_call *call, const kc_online *online, const kc_poin
 
 #define KC_NOWHERE ((size_t)-1)
 
-/* Lets the newcomer into the set, or what the strategy makes of it.  Returns the place that has
+/* Lets the candidate into the set, or what the strategy makes of it.  Returns the place that has
  * another point now, KC_NOWHERE where only coefficients moved.  There is room for one point more,
- * and for the newcomer's values. */
-size_t kc_budget_admit(kc_online *online, const kc_newcomer *x);
+ * and for the candidate's values. */
+size_t kc_budget_admit(kc_online *online, const kc_candidate *x);
 
 /* ---- Bytes (online/kc_online_image.c) ------------------------------------------------------- */
 

@@ -9,9 +9,9 @@
 #include "data/kc_points.h"
 #include "online/kc_online.h"
 #include "solver/kc_kernel_perceptron.h"
-#include "task/kc_asked.h"
 #include "task/kc_cache.h"
 #include "task/kc_matrix.h"
+#include "task/kc_user_kernel.h"
 
 /* Values of one answer at the most: 4 MB of them, during which the call cannot be stopped. */
 #define ANSWER_VALUES ((size_t)1 << 19)
@@ -19,18 +19,18 @@
 typedef struct fit {
     kc_call *call;
     kc_online *online;
-    const kc_lesson *lesson;
+    const kc_training_input *input;
     kc_online_report *report;
     size_t n, n_outputs;
     int64_t first;
     kc_packed x;
-    kc_matrix matrix; /* without a kernel */
-    kc_asked asked;   /* ... where there is a function to ask */
-    size_t n_started; /* samples whose values at the start are known */
+    kc_matrix matrix;           /* without a kernel */
+    kc_user_kernel user_kernel; /* ... where there is a function to ask */
+    size_t n_started;           /* samples whose values at the start are known */
     kc_store *store;
-    int32_t *place_of;            /* n: where a sample is in the set, -1: nowhere */
-    double *values, *coef, *late; /* n_outputs x n */
-    double *intercepts, *late_intercepts;
+    int32_t *place_of;                     /* n: where a sample is in the set, -1: nowhere */
+    double *values, *coef, *time_weighted; /* n_outputs x n */
+    double *intercepts, *time_weighted_intercepts;
     int64_t *n_steps, *mistakes;
     uint64_t *random;
     double *criterion;
@@ -80,8 +80,8 @@ static kc_status ask_start(fit *f, kc_expansion *expansion)
 
         if (kc_call_poll(call) != KC_OK)
             return kc_call_stop_error(call);
-        KC_TRY(kc_asked_values(&f->asked, call, places + f->n_started, n_rows, columns, n_points,
-                               block));
+        KC_TRY(kc_user_kernel_values(&f->user_kernel, call, places + f->n_started, n_rows, columns,
+                                     n_points, block));
         KC_TRY(kc_expansion_evaluate(call, expansion, &values, copy_start, f));
         kc_arena_release(call->arena, point);
     }
@@ -96,8 +96,8 @@ static kc_status find_start(fit *f)
 
     memset(f->values, 0, bytes);
     memset(f->coef, 0, bytes);
-    if (f->late != NULL)
-        memset(f->late, 0, bytes);
+    if (f->time_weighted != NULL)
+        memset(f->time_weighted, 0, bytes);
     for (size_t i = 0; i < f->n; i++)
         f->place_of[i] = -1;
     for (size_t place = 0; place < set->n; place++) {
@@ -108,30 +108,31 @@ static kc_status find_start(fit *f)
         f->place_of[i] = (int32_t)place;
         for (size_t o = 0; o < f->n_outputs; o++) {
             f->coef[o * f->n + (size_t)i] = set->coef[o * set->capacity + place];
-            if (f->late != NULL)
-                f->late[o * f->n + (size_t)i] = set->late[o * set->capacity + place];
+            if (f->time_weighted != NULL)
+                f->time_weighted[o * f->n + (size_t)i] =
+                    set->time_weighted[o * set->capacity + place];
         }
     }
     if (set->n == 0)
         return KC_OK;
     KC_TRY(kc_active_expansion(f->call, set, false, &expansion));
-    return f->asked.fn != NULL
+    return f->user_kernel.fn != NULL
                ? ask_start(f, &expansion)
-               : kc_expansion_evaluate(f->call, &expansion, f->lesson->data->x, copy_start, f);
+               : kc_expansion_evaluate(f->call, &expansion, f->input->data->x, copy_start, f);
 }
 
 static kc_status take_arrays(fit *f)
 {
     kc_call *call = f->call;
     const kc_active *set = &f->online->set;
-    const size_t n_passes = (size_t)f->lesson->settings->n_passes;
+    const size_t n_passes = (size_t)f->input->settings->n_passes;
     const size_t n_random = 4 * f->online->n_problems;
 
     f->place_of = kc_call_take(call, f->n, sizeof *f->place_of);
     f->values = kc_call_take(call, f->n_outputs, f->n * sizeof *f->values);
     f->coef = kc_call_take(call, f->n_outputs, f->n * sizeof *f->coef);
-    if (set->late != NULL)
-        f->late = kc_call_take(call, f->n_outputs, f->n * sizeof *f->late);
+    if (set->time_weighted != NULL)
+        f->time_weighted = kc_call_take(call, f->n_outputs, f->n * sizeof *f->time_weighted);
     f->intercepts = kc_call_take(call, 2 * f->n_outputs, sizeof *f->intercepts);
     f->n_steps = kc_call_take(call, f->n_outputs, sizeof *f->n_steps);
     f->random = kc_call_take(call, n_random, sizeof *f->random);
@@ -139,12 +140,14 @@ static kc_status take_arrays(fit *f)
     f->criterion = kc_call_take(call, n_passes, sizeof *f->criterion);
     f->is_solved = kc_call_take(call, f->online->n_problems, sizeof *f->is_solved);
     if (f->place_of == NULL || f->values == NULL || f->coef == NULL ||
-        (set->late != NULL && f->late == NULL) || f->intercepts == NULL || f->n_steps == NULL ||
-        f->random == NULL || f->mistakes == NULL || f->criterion == NULL || f->is_solved == NULL)
+        (set->time_weighted != NULL && f->time_weighted == NULL) || f->intercepts == NULL ||
+        f->n_steps == NULL || f->random == NULL || f->mistakes == NULL || f->criterion == NULL ||
+        f->is_solved == NULL)
         return kc_fail_nomem(call->err);
-    f->late_intercepts = f->intercepts + f->n_outputs;
+    f->time_weighted_intercepts = f->intercepts + f->n_outputs;
     memcpy(f->intercepts, set->intercepts, f->n_outputs * sizeof *f->intercepts);
-    memcpy(f->late_intercepts, set->late_intercepts, f->n_outputs * sizeof *f->intercepts);
+    memcpy(f->time_weighted_intercepts, set->time_weighted_intercepts,
+           f->n_outputs * sizeof *f->intercepts);
     memcpy(f->n_steps, set->n_steps, f->n_outputs * sizeof *f->n_steps);
     memcpy(f->random, f->online->random, n_random * sizeof *f->random);
     memset(f->is_solved, 0, f->online->n_problems * sizeof *f->is_solved);
@@ -163,7 +166,7 @@ static kc_status open_matrix(fit *f)
         return kc_fail_nomem(call->err);
     for (size_t i = 0; i < f->n; i++)
         order[i] = (int32_t)i;
-    KC_TRY(kc_matrix_create(call, f->lesson->data->x, &samples, f->online->set.dtype, &f->matrix));
+    KC_TRY(kc_matrix_create(call, f->input->data->x, &samples, f->online->set.dtype, &f->matrix));
     return kc_store_create_given(call, f->matrix.dtype, f->matrix.values, f->n, f->matrix.ld,
                                  &f->store);
 }
@@ -173,19 +176,19 @@ static kc_status open_store(fit *f)
     const kc_active *set = &f->online->set;
     kc_store_config config = {.kernel = set->kernel, .points = &f->x};
 
-    if (f->asked.fn != NULL) {
+    if (f->user_kernel.fn != NULL) {
         config = (kc_store_config){
-            .ask = kc_asked_values,
-            .ask_data = &f->asked,
-            .n_asked = f->n,
-            .asked_dtype = set->dtype,
+            .user_fn = kc_user_kernel_values,
+            .user_data = &f->user_kernel,
+            .n_user_points = f->n,
+            .user_dtype = set->dtype,
         };
     } else if (set->kernel == NULL) {
         return open_matrix(f);
     } else {
-        KC_TRY(kc_prepare(f->call, set->kernel, f->lesson->data->x, NULL, set->dtype, &f->x));
+        KC_TRY(kc_prepare(f->call, set->kernel, f->input->data->x, NULL, set->dtype, &f->x));
     }
-    config.cache_bytes = kc_cache_bytes(f->call, f->lesson->cache_bytes, f->n, set->dtype);
+    config.cache_bytes = kc_cache_bytes(f->call, f->input->cache_bytes, f->n, set->dtype);
     return kc_store_create(f->call, &config, &f->store);
 }
 
@@ -199,8 +202,8 @@ static kc_perceptron_state begin_problem(fit *f, size_t problem)
         .positive = kc_online_positive(f->online, problem),
         .weights = f->coef + at,
         .intercepts = f->intercepts + problem,
-        .late_weights = f->late != NULL ? f->late + at : NULL,
-        .late_intercepts = f->late_intercepts + problem,
+        .time_weighted = f->time_weighted != NULL ? f->time_weighted + at : NULL,
+        .time_weighted_intercepts = f->time_weighted_intercepts + problem,
         .n_steps = f->n_steps[problem],
         .mistakes = f->mistakes,
         .criterion = f->criterion,
@@ -261,9 +264,9 @@ static kc_status solve_logged(fit *f, kc_kernel_problem *problem, kc_perceptron_
 /* Some passes of one problem, after those before. */
 static kc_status solve_problem(fit *f, size_t index, int64_t n_before, int64_t n_passes)
 {
-    const kc_perceptron_data *data = f->lesson->data;
+    const kc_perceptron_data *data = f->input->data;
     const size_t n_logged = f->log.n;
-    kc_perceptron_settings settings = *f->lesson->settings;
+    kc_perceptron_settings settings = *f->input->settings;
     kc_perceptron_state state = begin_problem(f, index);
     kc_kernel_problem problem = {
         .settings = &settings,
@@ -303,7 +306,7 @@ static bool are_solved(const fit *f)
 static kc_status solve_problems(fit *f)
 {
     kc_call *call = f->call;
-    const int64_t n_passes = f->lesson->settings->n_passes;
+    const int64_t n_passes = f->input->settings->n_passes;
     int64_t at_once = isfinite(call->deadline) && f->online->n_problems > 1 ? 1 : n_passes;
 
     for (int64_t done = 0; done < n_passes && !are_solved(f) && !kc_call_stopped(call);) {
@@ -328,7 +331,8 @@ static kc_status solve_problems(fit *f)
 static bool has_part(const fit *f, size_t i)
 {
     for (size_t o = 0; o < f->n_outputs; o++)
-        if (f->coef[o * f->n + i] != 0 || (f->late != NULL && f->late[o * f->n + i] != 0))
+        if (f->coef[o * f->n + i] != 0 ||
+            (f->time_weighted != NULL && f->time_weighted[o * f->n + i] != 0))
             return true;
     return false;
 }
@@ -359,7 +363,7 @@ static void store_parts(fit *f)
     memset(f->values, 0, f->n_outputs * sizeof *f->values);
     for (size_t i = 0; i < f->n; i++) {
         if (f->place_of[i] < 0 && has_part(f, i)) {
-            const kc_newcomer x = {
+            const kc_candidate x = {
                 .x = &f->x,
                 .row = i,
                 .id = f->first + (int64_t)i,
@@ -372,7 +376,7 @@ static void store_parts(fit *f)
         }
         if (f->place_of[i] >= 0)
             kc_active_assign(set, (size_t)f->place_of[i], f->coef + i,
-                             f->late != NULL ? f->late + i : NULL, f->n);
+                             f->time_weighted != NULL ? f->time_weighted + i : NULL, f->n);
     }
     for (size_t u = 0; u < f->log.n; u++) {
         kc_perceptron_update update = f->log.updates[u];
@@ -381,7 +385,8 @@ static void store_parts(fit *f)
         kc_vote_log_add(&online->votes, update);
     }
     memcpy(set->intercepts, f->intercepts, f->n_outputs * sizeof *set->intercepts);
-    memcpy(set->late_intercepts, f->late_intercepts, f->n_outputs * sizeof *set->intercepts);
+    memcpy(set->time_weighted_intercepts, f->time_weighted_intercepts,
+           f->n_outputs * sizeof *set->intercepts);
     for (size_t o = 0; o < f->n_outputs; o++)
         set->n_steps[o] = f->n_steps[o] < KC_COUNT_MAX ? f->n_steps[o] : KC_COUNT_MAX;
     memcpy(online->random, f->random, 4 * online->n_problems * sizeof *online->random);
@@ -395,7 +400,7 @@ static void store_parts(fit *f)
 static void measure(const fit *f)
 {
     kc_online_report *report = f->report;
-    const kc_perceptron_data *data = f->lesson->data;
+    const kc_perceptron_data *data = f->input->data;
     const double offset = f->online->set.offset;
 
     report->least = report->sq_norm = report->max_diag = NAN;
@@ -443,28 +448,28 @@ static kc_status run(fit *f)
     return KC_OK;
 }
 
-kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_lesson *lesson,
+kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_training_input *input,
                           kc_online_report *report)
 {
     fit f = {
         .call = call,
         .online = online,
-        .lesson = lesson,
+        .input = input,
         .report = report,
         .n_outputs = online->set.n_outputs,
-        .first = lesson->first >= 0 ? lesson->first : online->n_seen,
+        .first = input->first >= 0 ? input->first : online->n_seen,
         .x = {.dtype = online->set.dtype},
         .matrix = {.dtype = online->set.dtype},
-        .asked = {.fn = lesson->data->kernel_fn, .data = lesson->data->kernel_data},
+        .user_kernel = {.fn = input->data->kernel_fn, .data = input->data->kernel_data},
     };
     kc_status status;
 
-    KC_TRY(kc_online_check(call, online, lesson->data));
+    KC_TRY(kc_online_check(call, online, input->data));
     if (online->set.kernel == NULL && f.first > 0)
         return kc_fail(call->err, KC_ERR_ARG,
                        "first is %lld: kernel values are those of the samples from 0 on",
                        (long long)f.first);
-    f.n = kc_lesson_samples(lesson);
+    f.n = kc_training_input_samples(input);
     online->is_learning = true;
     status = run(&f);
     if (status == KC_ERR_TIME) { /* before there was anything to learn from */

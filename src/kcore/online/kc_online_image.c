@@ -33,7 +33,7 @@ static header describe(const kc_online *online)
         .has_offset = set->offset != 0,
         .n_classes = online->n_classes,
         .is_direct = online->is_direct,
-        .is_averaged = set->late != NULL,
+        .is_averaged = set->time_weighted != NULL,
         .is_voted = online->is_voted,
         .strategy = online->strategy,
         .budget = online->budget,
@@ -90,7 +90,7 @@ static void walk(kc_online *online, tape *t)
 
     pass(t, online->random, 4 * online->n_problems, sizeof *online->random);
     pass(t, set->intercepts, set->n_outputs, sizeof *set->intercepts);
-    pass(t, set->late_intercepts, set->n_outputs, sizeof *set->late_intercepts);
+    pass(t, set->time_weighted_intercepts, set->n_outputs, sizeof *set->time_weighted_intercepts);
     pass(t, set->n_steps, set->n_outputs, sizeof *set->n_steps);
     pass(t, set->sq_coef, set->n, sizeof *set->sq_coef);
     pass(t, set->diag, set->n, sizeof *set->diag);
@@ -98,8 +98,8 @@ static void walk(kc_online *online, tape *t)
     pass(t, set->arrived, set->n, sizeof *set->arrived);
     for (size_t o = 0; o < set->n_outputs && set->n > 0; o++) {
         pass(t, set->coef + o * set->capacity, set->n, sizeof *set->coef);
-        if (set->late != NULL)
-            pass(t, set->late + o * set->capacity, set->n, sizeof *set->late);
+        if (set->time_weighted != NULL)
+            pass(t, set->time_weighted + o * set->capacity, set->n, sizeof *set->time_weighted);
     }
     if (set->kernel != NULL)
         kc_growing_visit(&set->points, pass_array, t);

@@ -13,7 +13,7 @@
 #define SLAB_BYTES ((size_t)8 << 20)
 
 /* What a value counts that is asked for: nobody knows, but enough to keep it. */
-#define ASKED_WORK ((size_t)32)
+#define USER_WORK ((size_t)32)
 
 /* A value that is there, and a multiply-add of one that is not, before any was timed. */
 #define READ_SECONDS 0.5e-9
@@ -111,8 +111,8 @@ static kc_status take_slots(kc_call *call, kc_store *store, size_t cache_bytes)
 static kc_status fill_diag(kc_call *call, kc_store *store)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
-    kc_status status = store->ask != NULL ? kc_ask_diag(call, store, store->diag)
-                                          : kc_gram_diag(call, &store->plan, store->diag);
+    kc_status status = store->user_fn != NULL ? kc_store_user_diag(call, store, store->diag)
+                                              : kc_gram_diag(call, &store->plan, store->diag);
 
     kc_arena_release(call->arena, point);
     return status;
@@ -128,13 +128,13 @@ kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store
         return kc_fail_nomem(call->err);
     store->kernel = config->kernel;
     store->points = config->points;
-    store->ask = config->ask;
-    store->ask_data = config->ask_data;
-    store->n = config->ask != NULL ? config->n_asked : config->points->n;
-    store->dtype = config->ask != NULL ? config->asked_dtype : config->points->dtype;
+    store->user_fn = config->user_fn;
+    store->user_data = config->user_data;
+    store->n = config->user_fn != NULL ? config->n_user_points : config->points->n;
+    store->dtype = config->user_fn != NULL ? config->user_dtype : config->points->dtype;
     store->value_bytes = kc_dtype_bytes(store->dtype);
-    store->entry_work = ASKED_WORK;
-    if (config->ask == NULL) {
+    store->entry_work = USER_WORK;
+    if (config->user_fn == NULL) {
         store->plan = kc_plan_make(config->kernel, config->points, config->points);
         store->entry_work = store->plan.work;
     }
@@ -187,7 +187,7 @@ kc_status kc_store_complete(kc_call *call, kc_store *store)
 {
     kc_cols all = {.span = {{0, store->n}}, .n_spans = 1};
     size_t ld = store->row_bytes / store->value_bytes;
-    bool has_room = store->n <= store->n_slots && store->given == NULL && store->ask == NULL;
+    bool has_room = store->n <= store->n_slots && store->given == NULL && store->user_fn == NULL;
 
     if (!has_room)
         return KC_OK;
@@ -211,7 +211,7 @@ kc_status kc_store_complete(kc_call *call, kc_store *store)
 
 bool kc_store_can_part(const kc_store *store)
 {
-    return store->ask == NULL;
+    return store->user_fn == NULL;
 }
 
 static kc_status take_points(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
@@ -280,13 +280,13 @@ void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part)
 
 /* ---- Questions ----------------------------------------------------------------------------- */
 
-bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads)
+bool kc_store_is_shared(const kc_store *store, size_t n_max, int32_t n_threads)
 {
-    size_t most_bytes = n_most * n_most * store->value_bytes * (size_t)n_threads;
+    size_t max_bytes = n_max * n_max * store->value_bytes * (size_t)n_threads;
 
     /* Through w, unless small problems take their matrix from the cache's bytes. */
     return store->given != NULL ||
-           (kc_store_is_linear(store) && most_bytes <= kc_store_whole_bytes(store));
+           (kc_store_is_linear(store) && max_bytes <= kc_store_whole_bytes(store));
 }
 
 size_t kc_store_points(const kc_store *store)
@@ -334,7 +334,7 @@ size_t kc_store_whole_bytes(const kc_store *store)
 {
     if (store->given != NULL)
         return SIZE_MAX;
-    return store->ask != NULL ? 0 : store->counters.bytes_allowed;
+    return store->user_fn != NULL ? 0 : store->counters.bytes_allowed;
 }
 
 kc_store_counters kc_store_count(const kc_store *store)

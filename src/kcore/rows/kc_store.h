@@ -59,16 +59,16 @@ typedef enum kc_keep {
 
 /* Someone to ask for values: out[i * n_cols + j] = K of the points rows[i] and cols[j], finite.
  * Called by the thread that uses the store, never by a worker. */
-typedef kc_status kc_ask_fn(void *data, kc_call *call, const int32_t *rows, size_t n_rows,
-                            const int32_t *cols, size_t n_cols, double *out);
+typedef kc_status kc_user_values_fn(void *data, kc_call *call, const int32_t *rows, size_t n_rows,
+                                    const int32_t *cols, size_t n_cols, double *out);
 
 typedef struct kc_store_config {
     const kc_kernel *kernel; /* borrowed, as are the points, until the store is freed */
     const kc_packed *points;
-    kc_ask_fn *ask; /* in place of kernel and points; NULL: none */
-    void *ask_data;
-    size_t n_asked;         /* points, where there is someone to ask */
-    kc_dtype asked_dtype;   /* of the rows then */
+    kc_user_values_fn *user_fn; /* in place of kernel and points; NULL: none */
+    void *user_data;
+    size_t n_user_points;   /* points, where there is someone to ask */
+    kc_dtype user_dtype;    /* of the rows then */
     size_t cache_bytes;     /* all slots together take no more; room for 2 rows at least */
     const size_t *segments; /* n_segments + 1 increasing bounds, 0 first, n last; NULL: one */
     size_t n_segments;      /* ends of runs must be such bounds: classes, where sorted by class */
@@ -87,8 +87,8 @@ kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *value
  * any number of threads at once, each with a call of its own. */
 kc_status kc_store_complete(kc_call *call, kc_store *store);
 
-/* Whether problems of up to n_most points can use the store on several threads at once. */
-bool kc_store_is_shared(const kc_store *store, size_t n_most, int32_t n_threads);
+/* Whether problems of up to n_max points can use the store on several threads at once. */
+bool kc_store_is_shared(const kc_store *store, size_t n_max, int32_t n_threads);
 
 /* Whether kc_store_part_create takes it: there is nobody to ask. */
 bool kc_store_can_part(const kc_store *store);

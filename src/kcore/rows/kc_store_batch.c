@@ -18,7 +18,7 @@
 
 /* Rows of a panel, rounded up to steps that suit the loops, and its bytes, at the most. */
 #define PANEL_ROWS ((size_t)48)
-#define MOST_PANEL_ROWS ((size_t)64)
+#define MAX_PANEL_ROWS ((size_t)64)
 #define PANEL_BYTES ((size_t)216 * 1024)
 
 /* Multiply-adds of one chunk at the most: some milliseconds. */
@@ -58,7 +58,7 @@ typedef struct batch {
     kc_packed taken;   /* the same points side by side; empty: they are read where they are */
     size_t *n_before;  /* computed rows before row i; n + 1 entries */
     bool has_fresh;    /* some of them go to slots that held nothing */
-    char *asked;       /* the computed rows of this pass, where they are asked for; else NULL */
+    char *user_rows;   /* the computed rows of this pass, where they are asked for; else NULL */
     const double *delta;
     const double *grad; /* NULL: fill the slots only */
     double *out;
@@ -115,7 +115,7 @@ static void compute_panel(batch *b, const strip *s, size_t first, size_t last, c
         .ld = b->panel_ld,
     };
 
-    if (b->asked != NULL || block.n_rows == 0)
+    if (b->user_rows != NULL || block.n_rows == 0)
         return;
     plan.x = is_taken ? &b->taken : plan.x;
     if (!kc_plan_block(&plan, &block, kernel_space))
@@ -129,8 +129,8 @@ static const char *find_row(const batch *b, const strip *s, size_t first, size_t
     const kc_store *store = b->store;
     const batch_row *row = &b->rows[i];
 
-    if (row->is_computed && b->asked != NULL)
-        return b->asked +
+    if (row->is_computed && b->user_rows != NULL)
+        return b->user_rows +
                ((b->n_before[i] - b->n_before[b->begin]) * kc_cols_count(b->cols) + s->position) *
                    store->value_bytes;
     if (row->is_computed)
@@ -164,7 +164,7 @@ static void run_strip(void *data, size_t chunk, int32_t worker)
 
     for (size_t first = b->begin; first < b->end; first += b->panel_rows) {
         size_t last = kc_min(first + b->panel_rows, b->end);
-        const void *rows[MOST_PANEL_ROWS];
+        const void *rows[MAX_PANEL_ROWS];
         compute_panel(b, &s, first, last, panel, kernel_space);
         copy_to_slots(b, &s, first, last, panel);
         if (b->grad == NULL)
@@ -195,7 +195,7 @@ static size_t plan_strips(const kc_call *call, batch *b)
     b->panel_ld = b->strip_cols + COL_STEP;
     b->panel_rows = PANEL_BYTES / (b->panel_ld * value_bytes) / step * step;
     b->panel_rows = kc_min(b->panel_rows, kc_round_up(PANEL_ROWS, step));
-    assert(b->panel_rows > 0 && b->panel_rows <= MOST_PANEL_ROWS);
+    assert(b->panel_rows > 0 && b->panel_rows <= MAX_PANEL_ROWS);
     n_strips = count_strips(&cols->span[0], b->strip_cols);
     return cols->n_spans == 2 ? n_strips + count_strips(&cols->span[1], b->strip_cols) : n_strips;
 }
@@ -204,29 +204,29 @@ static bool take_workspace(kc_call *call, batch *b, size_t n_chunks)
 {
     const kc_store *store = b->store;
 
-    if (store->given == NULL && store->ask == NULL) {
+    if (store->given == NULL && store->user_fn == NULL) {
         b->panel_bytes = kc_round_up(b->panel_rows * b->panel_ld * store->value_bytes, KC_ALIGN);
         b->kernel_bytes = kc_plan_workspace(&store->plan, SIZE_MAX);
     }
     b->workspace_bytes = kc_round_up(b->panel_bytes + b->kernel_bytes, KC_ALIGN) + KC_ALIGN;
     b->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), b->workspace_bytes);
-    if (store->ask != NULL) {
+    if (store->user_fn != NULL) {
         size_t n_cols = kc_cols_count(b->cols);
-        b->asked =
-            kc_call_take(call, kc_min(kc_ask_most_rows(n_cols), b->n), n_cols * sizeof(double));
+        b->user_rows = kc_call_take(call, kc_min(kc_store_user_max_rows(n_cols), b->n),
+                                    n_cols * sizeof(double));
     }
-    return b->workspace != NULL && (store->ask == NULL || b->asked != NULL);
+    return b->workspace != NULL && (store->user_fn == NULL || b->user_rows != NULL);
 }
 
 /* The rows of this pass, where there is someone to ask for them. */
-static kc_status ask_pass(kc_call *call, batch *b)
+static kc_status compute_user_rows(kc_call *call, batch *b)
 {
     size_t first = b->n_before[b->begin];
     size_t n_rows = b->n_before[b->end] - first;
 
-    if (b->asked == NULL || n_rows == 0)
+    if (b->user_rows == NULL || n_rows == 0)
         return KC_OK;
-    return kc_ask_rows(call, b->store, b->cols, b->computed + first, n_rows, b->asked);
+    return kc_store_user_rows(call, b->store, b->cols, b->computed + first, n_rows, b->user_rows);
 }
 
 /* Rows of one pass: so many that a chunk stays within CHUNK_WORK. */
@@ -234,8 +234,8 @@ static size_t find_pass(const batch *b)
 {
     size_t pass = kc_max(CHUNK_WORK / b->strip_cols / b->store->entry_work, b->panel_rows);
 
-    if (b->asked != NULL)
-        return kc_ask_most_rows(kc_cols_count(b->cols));
+    if (b->user_rows != NULL)
+        return kc_store_user_max_rows(kc_cols_count(b->cols));
     if (b->has_fresh)
         pass = kc_min(pass, kc_max(FRESH_BYTES / b->store->row_bytes, b->panel_rows));
     return pass / b->panel_rows * b->panel_rows;
@@ -270,7 +270,7 @@ static kc_status run_batch(kc_call *call, batch *b)
         status = take_points(call, b, n_chunks);
     for (b->begin = 0; status == KC_OK && b->begin < b->n; b->begin = b->end) {
         b->end = kc_min(b->begin + find_pass(b), b->n);
-        status = ask_pass(call, b);
+        status = compute_user_rows(call, b);
         if (status == KC_OK)
             status = kc_parallel_for(call, n_chunks, run_strip, b);
     }
@@ -413,7 +413,7 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
         kc_keep worth = keep != NULL ? (kc_keep)keep[i] : KC_KEEP_LOW;
         if (b->store->entry_work < CHEAP_WORK)
             worth = KC_KEEP_NOT;
-        if (b->store->ask != NULL && worth == KC_KEEP_NOT)
+        if (b->store->user_fn != NULL && worth == KC_KEEP_NOT)
             worth = KC_KEEP_LOW; /* to ask again costs more than any slot */
         row->is_high = worth == KC_KEEP_HIGH;
         row->is_dropped = worth == KC_KEEP_NOT;

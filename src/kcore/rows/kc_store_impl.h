@@ -17,9 +17,9 @@ struct kc_store {
     kc_plan plan;      /* of the points with themselves, where there is a kernel */
     const char *given; /* the whole matrix: the caller's, or `whole` */
     size_t given_ld;
-    char *whole;    /* computed at once */
-    kc_ask_fn *ask; /* NULL: values are computed or given */
-    void *ask_data;
+    char *whole;                /* computed at once */
+    kc_user_values_fn *user_fn; /* NULL: values are computed or given */
+    void *user_data;
     size_t n;
     kc_dtype dtype;
     size_t value_bytes;
@@ -57,24 +57,24 @@ bool kc_slot_has(const kc_store *store, int32_t slot, const kc_cols *cols);
 
 /* Values of a store with someone to ask, of the store's type: out has room for n_rows * n_cols
  * doubles, and holds the values side by side. */
-kc_status kc_ask_values(kc_call *call, kc_store *store, const int32_t *rows, size_t n_rows,
-                        const int32_t *cols, size_t n_cols, void *out);
+kc_status kc_store_user_values(kc_call *call, kc_store *store, const int32_t *rows, size_t n_rows,
+                               const int32_t *cols, size_t n_cols, void *out);
 
 /* The same for the columns of a problem, and for the diagonal. */
-kc_status kc_ask_rows(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *rows,
-                      size_t n_rows, void *out);
-kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out);
+kc_status kc_store_user_rows(kc_call *call, kc_store *store, const kc_cols *cols,
+                             const int32_t *rows, size_t n_rows, void *out);
+kc_status kc_store_user_diag(kc_call *call, kc_store *store, void *out);
 
 /* kc_store_gather out of the matrix that is there. */
 kc_status kc_store_pick(kc_call *call, const kc_store *store, const int32_t *points, size_t n_rows,
                         const int32_t *others, size_t n_cols, void *out, size_t ld);
 
 /* kc_store_gather for a store with someone to ask. */
-kc_status kc_ask_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
-                        const int32_t *others, size_t n_cols, void *out, size_t ld);
+kc_status kc_store_user_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                               const int32_t *others, size_t n_cols, void *out, size_t ld);
 
 /* How many rows of n_cols values are asked for at once. */
-size_t kc_ask_most_rows(size_t n_cols);
+size_t kc_store_user_max_rows(size_t n_cols);
 
 /* kc_store_apply for the linear kernel. */
 kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,

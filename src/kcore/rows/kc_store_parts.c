@@ -136,8 +136,8 @@ static kc_status gather(kc_call *call, kc_store *store, const int32_t *points, s
         return KC_OK;
     if (kc_store_picks(store))
         return kc_store_pick(call, store, points, n_rows, others, n_cols, out, ld);
-    if (store->ask != NULL)
-        return kc_ask_gather(call, store, points, n_rows, others, n_cols, out, ld);
+    if (store->user_fn != NULL)
+        return kc_store_user_gather(call, store, points, n_rows, others, n_cols, out, ld);
     kc_arena_point point = kc_arena_mark(call->arena);
     kc_status status = kc_packed_take(call, store->points, others, n_cols, &packed);
     job.plan = kc_plan_make(store->kernel, store->points, &packed);

@@ -30,8 +30,8 @@ typedef struct kc_linear_learner {
     bool has_intercept;
     double *a;                 /* d weights */
     double b;                  /* the intercept */
-    double *late_a;            /* NULL, or d sums of step number times step */
-    double late_b;             /* the same for the intercept */
+    double *time_weighted_a;   /* NULL, or d sums of step number times step */
+    double time_weighted_b;    /* the same for the intercept */
     int64_t n_before;          /* the sample at place p is step n_before + p + 1 */
     kc_perceptron_update *log; /* NULL, or where the next correction goes */
     int64_t n_mistakes;

@@ -11,18 +11,18 @@
 
 #define KC_LANE f64
 #define KC_MM(name) _mm256_##name##_pd
-typedef __m256d vec;
-typedef double lane;
-enum { KC_V = 4 };
+typedef __m256d smo_vec;
+typedef double smo_lane;
+enum { KC_SMO_LANES = 4 };
 #include "simd/kc_smo_x86_lanes.inc"
 #undef KC_LANE
 #undef KC_MM
 
 #define KC_LANE f32
 #define KC_MM(name) _mm256_##name##_ps
-typedef __m256 vec;
-typedef float lane;
-enum { KC_V = 8 };
+typedef __m256 smo_vec;
+typedef float smo_lane;
+enum { KC_SMO_LANES = 8 };
 #include "simd/kc_smo_x86_lanes.inc"
 #undef KC_LANE
 #undef KC_MM
@@ -70,7 +70,7 @@ KC_INLINE __m256 row_part_single(const float *p, size_t n)
     return _mm256_maskload_ps(p, first_of_eight(n));
 }
 
-KC_INLINE __m256 vec_narrow(__m256d low, __m256d high)
+KC_INLINE __m256 smo_narrow(__m256d low, __m256d high)
 {
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
 }

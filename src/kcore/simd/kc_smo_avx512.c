@@ -12,9 +12,9 @@
 #define KC_MM(name) _mm512_##name##_pd
 #define KC_COMPARE(a, b, how) _mm512_cmp_pd_mask(a, b, how)
 #define KC_BLEND(a, b, how, x, y) _mm512_mask_blend_pd(KC_COMPARE(a, b, how), y, x)
-typedef __m512d vec;
-typedef double lane;
-enum { KC_V = 8 };
+typedef __m512d smo_vec;
+typedef double smo_lane;
+enum { KC_SMO_LANES = 8 };
 #include "simd/kc_smo_x86_lanes.inc"
 #undef KC_LANE
 #undef KC_MM
@@ -25,9 +25,9 @@ enum { KC_V = 8 };
 #define KC_MM(name) _mm512_##name##_ps
 #define KC_COMPARE(a, b, how) _mm512_cmp_ps_mask(a, b, how)
 #define KC_BLEND(a, b, how, x, y) _mm512_mask_blend_ps(KC_COMPARE(a, b, how), y, x)
-typedef __m512 vec;
-typedef float lane;
-enum { KC_V = 16 };
+typedef __m512 smo_vec;
+typedef float smo_lane;
+enum { KC_SMO_LANES = 16 };
 #include "simd/kc_smo_x86_lanes.inc"
 #undef KC_LANE
 #undef KC_MM
@@ -70,7 +70,7 @@ KC_INLINE __m512 row_part_single(const float *p, size_t n)
     return _mm512_maskz_loadu_ps((__mmask16)first_lanes(n), p);
 }
 
-KC_INLINE __m512 vec_narrow(__m512d low, __m512d high)
+KC_INLINE __m512 smo_narrow(__m512d low, __m512d high)
 {
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high),
                               1);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Up-values below `low` and low-values above `high` are idle. */
+/* Up-values below `low` and low-values above `high` are shrinkable. */
 typedef struct window {
     double low, high;
 } window;
@@ -39,22 +39,22 @@ kc_active_set kc_active_set_find(const kc_state *s, int32_t *positions)
         active.violation = fmax(active.violation, violation);
     }
     for (size_t p = 0; p < n; p++) {
-        bool is_idle = true;
+        bool is_shrinkable = true;
         for (int32_t g = 0; g < dual->n_layers; g++) {
             const size_t v = (size_t)g * n + p;
-            is_idle &=
+            is_shrinkable &=
                 s->grad[p] + kc_rise(dual->epsilon, s->beta[v], dual->hi[v]) < windows[g].low &&
                 s->grad[p] + kc_fall(dual->epsilon, s->beta[v], dual->lo[v]) > windows[g].high;
         }
         if (positions != NULL)
-            positions[active.n] = (int32_t)p; /* overwritten if it is idle */
-        active.n += !is_idle;
+            positions[active.n] = (int32_t)p; /* overwritten if it is shrinkable */
+        active.n += !is_shrinkable;
     }
     return active;
 }
 
-bool kc_active_set_is_narrow(const kc_shrink_tuning *tuning, const kc_active_set *active,
-                             size_t n_points)
+bool kc_active_set_is_worth_shrinking(const kc_shrink_tuning *tuning, const kc_active_set *active,
+                                      size_t n_points)
 {
     return n_points >= tuning->points_min && active->n > 0 &&
            (double)active->n <= tuning->active_share * (double)n_points;

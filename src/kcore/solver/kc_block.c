@@ -13,22 +13,22 @@
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
-static size_t find_most_size(const kc_block_tuning *tuning, size_t n)
+static size_t find_max_size(const kc_block_tuning *tuning, size_t n)
 {
     return kc_min(n >= tuning->large_points ? tuning->members_max_large : tuning->members_max, n);
 }
 
 bool kc_block_is_too_full(const kc_blocks *s)
 {
-    return kc_workset_size_for(&s->state->tuning->block, s->set.n_free) > s->utmost_size;
+    return kc_workset_size_for(&s->state->tuning->block, s->set.n_free) > s->size_limit;
 }
 
 static kc_status take_arrays(kc_blocks *s)
 {
     kc_call *call = s->state->call;
     const size_t n_layers = (size_t)s->state->dual.n_layers;
-    const size_t utmost = kc_min(s->state->tuning->block.members_utmost, s->state->dual.n_points);
-    const size_t most = kc_round_up(utmost, KC_SMO_PAD);
+    const size_t limit = kc_min(s->state->tuning->block.members_limit, s->state->dual.n_points);
+    const size_t most = kc_round_up(limit, KC_SMO_PAD);
 
     s->inner = kc_call_take(call, most * (3 + 5 * n_layers), sizeof *s->inner);
     s->old_coefficient = kc_call_take(call, most, sizeof *s->old_coefficient);
@@ -45,15 +45,15 @@ static kc_status start(kc_blocks *s)
     kc_state *state = s->state;
     const kc_dual *dual = &state->dual;
     const size_t n = dual->n_points;
-    const size_t utmost = kc_min(state->tuning->block.members_utmost, n);
+    const size_t limit = kc_min(state->tuning->block.members_limit, n);
 
-    s->utmost_size = kc_min(kc_block_utmost(state->tuning, kc_store_dtype(state->store)), n);
+    s->size_limit = kc_min(kc_block_size_limit(state->tuning, kc_store_dtype(state->store)), n);
     KC_TRY(take_arrays(s));
     KC_TRY(kc_workset_create(state->call, &state->tuning->block, n, dual->n_layers, dual->seed,
                              &s->set));
-    KC_TRY(kc_subgram_create(state->call, state->store, &state->tuning->block, &dual->cols, utmost,
+    KC_TRY(kc_subgram_create(state->call, state->store, &state->tuning->block, &dual->cols, limit,
                              &s->sub));
-    kc_subgram_retype(state->call->ctx, state->store, &s->sub, s->sub.dtype, s->utmost_size);
+    kc_subgram_retype(state->call->ctx, state->store, &s->sub, s->sub.dtype, s->size_limit);
     kc_state_refresh(state);
     s->front =
         (kc_front){.n = n, .n_layers = dual->n_layers, .n_sv = kc_state_count_support(state)};
@@ -61,9 +61,9 @@ static kc_status start(kc_blocks *s)
         s->front.up[g] = state->up[g];
         s->front.low[g] = state->low[g];
     }
-    s->most_size = find_most_size(&state->tuning->block, n);
+    s->max_size = find_max_size(&state->tuning->block, n);
     s->stall = kc_stall_start();
-    s->least_violation = HUGE_VAL;
+    s->min_violation = HUGE_VAL;
     s->first_step = state->n_steps;
     s->pairs.n_steps = state->n_steps;
     s->pairs.objective = kc_dual_objective(dual, state->beta, state->grad);
@@ -94,12 +94,12 @@ static void adapt_size(kc_blocks *s, double violation)
 {
     const kc_block_tuning *tuning = &s->state->tuning->block;
 
-    if (violation < tuning->stalled_share * s->least_violation) {
-        s->least_violation = violation;
+    if (violation < tuning->stalled_share * s->min_violation) {
+        s->min_violation = violation;
         s->n_stalled = 0;
     } else if (++s->n_stalled >= tuning->stalled_sets) {
-        s->most_size = kc_min(2 * s->most_size, s->utmost_size);
-        s->least_violation = violation;
+        s->max_size = kc_min(2 * s->max_size, s->size_limit);
+        s->min_violation = violation;
         s->n_stalled = 0;
     }
 }
@@ -112,7 +112,7 @@ static size_t choose_size(const kc_blocks *s)
     const size_t size =
         (size_t)(tuning->members_per_free * (double)s->set.n_free) + tuning->members_extra;
     const size_t most =
-        kc_max(s->most_size, kc_min(kc_workset_size_for(tuning, s->set.n_free), s->utmost_size));
+        kc_max(s->max_size, kc_min(kc_workset_size_for(tuning, s->set.n_free), s->size_limit));
 
     return kc_min(kc_round_up(kc_min(kc_max(size, least), most), 16), most);
 }
@@ -121,7 +121,7 @@ static size_t choose_size(const kc_blocks *s)
 static bool has_room_for_all(const kc_blocks *s)
 {
     return s->state->dual.n_points <=
-           (s->has_rounding_failed ? s->utmost_size : s->state->tuning->block.members_utmost);
+           (s->has_rounding_failed ? s->size_limit : s->state->tuning->block.members_limit);
 }
 
 static bool is_crowded(const kc_blocks *s)
@@ -131,7 +131,7 @@ static bool is_crowded(const kc_blocks *s)
 
     if (has_room_for_all(s))
         return false;
-    if (s->set.n_free > s->utmost_size &&
+    if (s->set.n_free > s->size_limit &&
         (double)s->set.n_violators < tuning->crowded_late_share * n_free)
         return true;
     return kc_block_is_too_full(s) && n_free > tuning->crowded_share * (double)s->front.n_sv;
@@ -275,7 +275,7 @@ static kc_status run(kc_blocks *s)
             s->state->stop = KC_STOP_STALLED;
             return KC_OK;
         }
-        kc_state_stretch(s->state);
+        kc_state_scale_along_ray(s->state);
     }
 }
 

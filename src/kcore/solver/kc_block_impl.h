@@ -13,13 +13,13 @@ typedef struct kc_blocks {
     kc_front front;
     kc_workset set;
     kc_subgram sub;
-    size_t most_size, utmost_size;
+    size_t max_size, size_limit;
     double moved_length;      /* of the last block's moves */
     bool is_long;             /* it took many steps per member */
     bool has_rounding_failed; /* rounded values have led too far away, or would */
     kc_stall stall;
-    double inner_tol;       /* of the last block */
-    double least_violation; /* when the set last grew or the violation fell */
+    double inner_tol;     /* of the last block */
+    double min_violation; /* when the set last grew or the violation fell */
     int32_t n_stalled;
     int32_t n_crowded;                /* outer steps in a row */
     size_t old_n_sv, old_n_violators; /* before the last outer step */
@@ -40,9 +40,9 @@ typedef struct kc_blocks {
 } kc_blocks;
 
 /* The largest set there may be, whose matrix is of this type. */
-KC_INLINE size_t kc_block_utmost(const kc_tuning *tuning, kc_dtype dtype)
+KC_INLINE size_t kc_block_size_limit(const kc_tuning *tuning, kc_dtype dtype)
 {
-    return dtype == KC_F64 ? tuning->block.members_utmost_f64 : tuning->block.members_utmost;
+    return dtype == KC_F64 ? tuning->block.members_limit_f64 : tuning->block.members_limit;
 }
 
 /* Whether a set with all free variables would be larger than there may be. */

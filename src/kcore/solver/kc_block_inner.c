@@ -19,9 +19,9 @@ static bool is_rounded(const kc_blocks *s)
 
 static void set_type(kc_blocks *s, kc_dtype dtype)
 {
-    s->utmost_size = kc_min(kc_block_utmost(s->state->tuning, dtype), s->state->dual.n_points);
-    s->most_size = kc_min(s->most_size, s->utmost_size);
-    kc_subgram_retype(s->state->call->ctx, s->state->store, &s->sub, dtype, s->utmost_size);
+    s->size_limit = kc_min(kc_block_size_limit(s->state->tuning, dtype), s->state->dual.n_points);
+    s->max_size = kc_min(s->max_size, s->size_limit);
+    kc_subgram_retype(s->state->call->ctx, s->state->store, &s->sub, dtype, s->size_limit);
 }
 
 static double choose_inner_tol(const kc_blocks *s, double violation)
@@ -52,8 +52,7 @@ kc_status kc_block_load(kc_blocks *s, double violation, size_t size)
         set_type(s, KC_F32);
     }
     return kc_subgram_change(s->state->call, s->state->store, &s->sub, s->set.members,
-                             kc_min(s->set.n_members, s->utmost_size),
-                             kc_min(size, s->utmost_size));
+                             kc_min(s->set.n_members, s->size_limit), kc_min(size, s->size_limit));
 }
 
 bool kc_block_use_exact_values(kc_blocks *s, bool has_moved)

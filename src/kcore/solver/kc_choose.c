@@ -47,7 +47,7 @@ static kc_choice begin(const kc_state *s)
 bool kc_is_crowded(const kc_tuning *tuning, size_t n_free, size_t n_points)
 {
     return kc_workset_size_for(&tuning->block, n_free) >
-           kc_min(tuning->block.members_utmost, n_points);
+           kc_min(tuning->block.members_limit, n_points);
 }
 
 /* How many points are support vectors, or would be. */

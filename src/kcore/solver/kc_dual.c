@@ -145,18 +145,18 @@ static double restore_sum(const kc_dual *dual, int32_t g, double *beta)
     const size_t n = dual->n_points;
     const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
     const double missing = find_missing(beta, n, dual->sum[g]);
-    double most_room = 0, size = fabs(dual->sum[g]);
+    double max_room = 0, size = fabs(dual->sum[g]);
     size_t roomiest = 0;
 
     for (size_t p = 0; p < n; p++) {
         const double to_bounds = kc_lower(hi[p] - beta[p], beta[p] - lo[p]);
         const double room = dual->epsilon > 0 ? kc_lower(to_bounds, fabs(beta[p])) : to_bounds;
 
-        roomiest = room > most_room ? p : roomiest;
-        most_room = kc_higher(room, most_room);
+        roomiest = room > max_room ? p : roomiest;
+        max_room = kc_higher(room, max_room);
         size += fabs(beta[p]);
     }
-    if (fabs(missing) < most_room)
+    if (fabs(missing) < max_room)
         beta[roomiest] += missing;
     else if (fabs(missing) > ROUNDING_OF_SUM * size)
         spend(lo, hi, beta, n, false, spend(lo, hi, beta, n, true, missing));

@@ -66,7 +66,7 @@ typedef struct kc_dual {
     double offset;     /* added to the objective: what a part of a problem leaves out; mostly 0 */
     size_t n_whole;    /* points of the problem that this is a part of; 0: it is none */
     size_t n_outside;  /* support vectors of that problem which are not in the part */
-    bool is_shrinking; /* pair steps leave idle points alone: solver/kc_shrink.h */
+    bool is_shrinking; /* pair steps leave shrunk points alone: solver/kc_shrink.h */
     const double *start_grad; /* the gradient at the start, which is feasible then; NULL: unknown */
 } kc_dual;
 

@@ -26,7 +26,7 @@ typedef struct greedy {
     kc_stall stall;
     int64_t n_rounds, n_visits;
     int64_t next_poll;               /* round */
-    int64_t next_look, next_stretch; /* visit */
+    int64_t next_look, next_scaling; /* visit */
     int64_t fresh_at;                /* visit at which the gradient was computed from the rows */
 } greedy;
 
@@ -154,7 +154,7 @@ static bool is_due(const greedy *s, int64_t last_step)
 
     return !(violation >= s->state->dual.tol) || !isfinite(violation) ||
            s->microset.n_steps >= last_step || s->n_rounds >= s->next_poll ||
-           s->n_visits >= s->next_look || s->n_visits >= s->next_stretch;
+           s->n_visits >= s->next_look || s->n_visits >= s->next_scaling;
 }
 
 static bool is_over(greedy *s, double violation, int64_t last_step)
@@ -185,7 +185,7 @@ static bool is_stopped(greedy *s, double violation)
         kc_state_reserve(state, kc_state_count_support(state));
     if (kc_stop_of(kc_call_poll(state->call), &state->stop))
         return true;
-    kc_crew_muster(&s->scan.crew);
+    kc_spin_team_wake(&s->scan.team);
     return false;
 }
 
@@ -199,12 +199,12 @@ static bool is_useless(greedy *s, double violation)
 }
 
 /* As often: whether all variables have been stretched, so that the violation is another one now. */
-static bool has_stretched(greedy *s)
+static bool has_scaled(greedy *s)
 {
-    if (s->n_visits < s->next_stretch)
+    if (s->n_visits < s->next_scaling)
         return false;
-    s->next_stretch = s->n_visits + (int64_t)s->state->dual.n_points;
-    if (!kc_state_stretch(s->state))
+    s->next_scaling = s->n_visits + (int64_t)s->state->dual.n_points;
+    if (!kc_state_scale_along_ray(s->state))
         return false;
     look_around(s);
     return true;
@@ -224,7 +224,7 @@ static kc_status run_rounds(greedy *s, int64_t last_step)
             if (is_over(s, violation, last_step) || is_stopped(s, violation) ||
                 is_useless(s, violation))
                 return KC_OK;
-            if (has_stretched(s))
+            if (has_scaled(s))
                 continue;
         }
         const bool was_settled = is_settled(s);
@@ -246,7 +246,7 @@ static void forget(greedy *s)
 }
 
 /* ... and the gradient is that of the solution. */
-static kc_status run_crew(greedy *s, int64_t last_step)
+static kc_status run_team(greedy *s, int64_t last_step)
 {
     /* Where rows are computed, that takes all threads. */
     kc_scan_hire(&s->scan, !s->has_matrix);
@@ -254,7 +254,7 @@ static kc_status run_crew(greedy *s, int64_t last_step)
     if (s->has_matrix)
         settle(s);
     forget(s);
-    kc_crew_dismiss(&s->scan.crew);
+    kc_spin_team_close(&s->scan.team);
     return kc_stop_of(status, &s->state->stop) ? KC_OK : status;
 }
 
@@ -279,7 +279,7 @@ static kc_status run(greedy *s)
 
     for (bool is_fresh = false; !is_fresh;) {
         kc_status status = KC_OK;
-        KC_TRY(run_crew(s, last_step));
+        KC_TRY(run_team(s, last_step));
         is_fresh = true;
         if (state->stop == KC_STOP_CONVERGED)
             status = accept(s, &is_fresh);

@@ -15,9 +15,9 @@
 #include "simd/kc_smo_ops.h"
 
 /* Rows computed at once, samples of a window, and mistakes that make one worth its matrix. */
-#define MOST_ROWS ((size_t)32)
-#define MOST_SAMPLES ((size_t)512)
-#define LEAST_ROWS 3.0
+#define MAX_ROWS ((size_t)32)
+#define MAX_SAMPLES ((size_t)512)
+#define MIN_ROWS 3.0
 
 /* Samples after which those before count half for the rate of missing rows. */
 #define MEMORY ((double)1024)
@@ -40,7 +40,7 @@ typedef struct learner {
     int32_t *used;              /* which they are; NULL: all */
     int32_t *shuffled;          /* the used ones in the order of this pass */
     int32_t *order;             /* of this pass; NULL: 0, 1, 2, ... */
-    uint8_t *is_asked;          /* n: whether the row was computed once */
+    uint8_t *is_seen;           /* n: whether the row was computed once */
     double n_looked, n_missing; /* lately: samples, and rows of theirs that had to be computed */
     double *intercepts;         /* of a window: n_outputs */
     double *steps;              /* batch: n_outputs x n, what coefficients move by */
@@ -144,18 +144,18 @@ typedef struct correction {
 static void move_output(const learner *l, int32_t output, int32_t sample, double step)
 {
     kc_perceptron_state *state = l->state;
-    const double late = (double)state->n_steps * step;
+    const double time_weighted = (double)state->n_steps * step;
     const size_t at = (size_t)output * l->n + (size_t)sample;
     const bool has_intercept = l->problem->settings->has_intercept != 0;
 
     state->weights[at] += step;
     if (has_intercept)
         state->intercepts[output] += step;
-    if (state->late_weights == NULL)
+    if (state->time_weighted == NULL)
         return;
-    state->late_weights[at] += late;
+    state->time_weighted[at] += time_weighted;
     if (has_intercept)
-        state->late_intercepts[output] += late;
+        state->time_weighted_intercepts[output] += time_weighted;
 }
 
 static void note(const learner *l, int64_t pass, const correction *c)
@@ -189,8 +189,8 @@ static void move_values(const learner *l, const correction *all, size_t n, const
 {
     for (int32_t output = 0; output < l->n_outputs; output++) {
         double *values = l->values + (size_t)output * l->n;
-        const void *own[MOST_ROWS];
-        double minus[MOST_ROWS];
+        const void *own[MAX_ROWS];
+        double minus[MAX_ROWS];
         size_t n_own = 0;
 
         for (size_t k = 0; k < n; k++) {
@@ -209,14 +209,14 @@ static void move_values(const learner *l, const correction *all, size_t n, const
 /* Whether the row is likely to be kept: it was there, and nothing has been driven out. */
 static bool is_at_hand(const learner *l, size_t i)
 {
-    return l->is_asked[i] && kc_store_count(l->problem->store).rows_evicted == 0;
+    return l->is_seen[i] && kc_store_count(l->problem->store).rows_evicted == 0;
 }
 
 /* Makes the corrections, once their rows are there; up to then nothing has changed. */
 static kc_status correct(learner *l, int64_t pass, const correction *all, size_t n)
 {
-    const void *rows[MOST_ROWS];
-    int32_t points[MOST_ROWS];
+    const void *rows[MAX_ROWS];
+    int32_t points[MAX_ROWS];
 
     for (size_t k = 0; k < n; k++) {
         points[k] = all[k].sample;
@@ -226,7 +226,7 @@ static kc_status correct(learner *l, int64_t pass, const correction *all, size_t
     move_values(l, all, n, rows);
     for (size_t k = 0; k < n; k++) {
         note(l, pass, &all[k]);
-        l->is_asked[points[k]] = 1;
+        l->is_seen[points[k]] = 1;
     }
     return KC_OK;
 }
@@ -238,11 +238,11 @@ static kc_status correct(learner *l, int64_t pass, const correction *all, size_t
 static size_t choose_window(const learner *l, size_t place)
 {
     const double rate = (l->n_missing + 1) / (l->n_looked + 1);
-    const double most = fmin((double)kc_min(MOST_SAMPLES, l->n_used - place),
-                             fmin((double)MOST_ROWS / rate, rate * (double)l->n / 2));
+    const double most = fmin((double)kc_min(MAX_SAMPLES, l->n_used - place),
+                             fmin((double)MAX_ROWS / rate, rate * (double)l->n / 2));
     size_t ld;
 
-    if (kc_store_matrix(l->problem->store, &ld) != NULL || rate * most < LEAST_ROWS)
+    if (kc_store_matrix(l->problem->store, &ld) != NULL || rate * most < MIN_ROWS)
         return 0;
     return (size_t)most;
 }
@@ -253,7 +253,7 @@ typedef struct window {
     int32_t *points;
     double *values; /* n_outputs x n, as they are after the corrections found so far */
     char *matrix;   /* n x n kernel values */
-    correction found[MOST_ROWS];
+    correction found[MAX_ROWS];
     size_t n_found;
     size_t n_looked;
 } window;
@@ -292,7 +292,7 @@ static void move_window(const learner *l, window *w, int32_t output, size_t k, d
 /* The mistakes of the window, each corrected within it. */
 static kc_status search_window(learner *l, double eta, window *w)
 {
-    const size_t most = kc_min(MOST_ROWS, kc_store_slots(l->problem->store));
+    const size_t most = kc_min(MAX_ROWS, kc_store_slots(l->problem->store));
     const outlook out = {w->values, l->intercepts, w->n};
     size_t last = 0;
 
@@ -515,14 +515,14 @@ static kc_status prepare(learner *l)
     const bool is_batch = settings->rule == KC_RULE_BATCH;
 
     KC_TRY(list_used(l));
-    l->is_asked = kc_call_take(l->call, l->n, sizeof *l->is_asked);
+    l->is_seen = kc_call_take(l->call, l->n, sizeof *l->is_seen);
     l->intercepts = kc_call_take(l->call, (size_t)l->n_outputs, sizeof *l->intercepts);
     if (settings->is_shuffled)
         l->shuffled = kc_call_take(l->call, kc_max(1, l->n_used), sizeof *l->shuffled);
-    if (l->is_asked == NULL || l->intercepts == NULL ||
+    if (l->is_seen == NULL || l->intercepts == NULL ||
         (settings->is_shuffled && l->shuffled == NULL))
         return kc_fail_nomem(l->call->err);
-    memset(l->is_asked, 0, l->n * sizeof *l->is_asked);
+    memset(l->is_seen, 0, l->n * sizeof *l->is_seen);
     if (is_batch) {
         l->steps = kc_call_take(l->call, n_values, sizeof *l->steps);
         l->changes = kc_call_take(l->call, n_values, sizeof *l->changes);

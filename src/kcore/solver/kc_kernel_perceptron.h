@@ -19,7 +19,7 @@ typedef struct kc_kernel_problem {
 } kc_kernel_problem;
 
 /* As kc_perceptron_solve, with coefficients of samples in place of weights of features: `weights`
- * and `late_weights` of the state are n_outputs x n samples.  values: the same shape, the sum of
+ * and `time_weighted` of the state are n_outputs x n samples.  values: the same shape, the sum of
  * coef_i K(x_i, x) at every sample; goes in as it belongs to the state, and comes out so. */
 kc_status kc_kernel_perceptron_solve(kc_call *call, const kc_kernel_problem *problem,
                                      kc_perceptron_state *state, double *values);

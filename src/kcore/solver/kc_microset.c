@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = KC_SCAN_MAX };
+enum { MAX_MEMBERS = KC_SCAN_MAX };
 
 /* The matrix, if rows of it are runs of the problem's points: through w, sums are others. */
 static void find_matrix(kc_microset *h)
@@ -65,20 +65,20 @@ static void pick_values(kc_microset *h, const kc_step_set *pending)
     for (size_t a = 0; a < n; a++)
         for (size_t b = a; b < n; b++) {
             const char *value = value_of(h, member(h, a), member(h, b));
-            memcpy(out + (a * MOST + b) * bytes, value, bytes);
-            memcpy(out + (b * MOST + a) * bytes, value, bytes);
+            memcpy(out + (a * MAX_MEMBERS + b) * bytes, value, bytes);
+            memcpy(out + (b * MAX_MEMBERS + a) * bytes, value, bytes);
         }
     for (size_t k = 0; k < pending->n; k++)
         for (size_t b = 0; b < n; b++)
-            memcpy(cross + (k * MOST + b) * bytes,
+            memcpy(cross + (k * MAX_MEMBERS + b) * bytes,
                    value_of(h, (size_t)pending->moves[k].at, member(h, b)), bytes);
 }
 
 static kc_status gather_values(kc_microset *h, const kc_step_set *pending)
 {
     const kc_state *state = h->state;
-    int32_t points[MOST];
-    int32_t others[MOST];
+    int32_t points[MAX_MEMBERS];
+    int32_t others[MAX_MEMBERS];
 
     if (h->gram != NULL) {
         pick_values(h, pending);
@@ -88,11 +88,12 @@ static kc_status gather_values(kc_microset *h, const kc_step_set *pending)
         points[k] = (int32_t)kc_cols_point(&state->dual.cols, member(h, k));
     for (size_t k = 0; k < pending->n; k++)
         others[k] = (int32_t)kc_cols_point(&state->dual.cols, (size_t)pending->moves[k].at);
-    KC_TRY(kc_store_gather(state->call, state->store, points, h->n, points, h->n, h->values, MOST));
+    KC_TRY(kc_store_gather(state->call, state->store, points, h->n, points, h->n, h->values,
+                           MAX_MEMBERS));
     if (pending->n == 0)
         return KC_OK;
     return kc_store_gather(state->call, state->store, others, pending->n, points, h->n, h->cross,
-                           MOST);
+                           MAX_MEMBERS);
 }
 
 /* The gradient at a member, before what is pending: its value, less what was added to that. */
@@ -124,7 +125,7 @@ static void load(kc_microset *h, const kc_step_set *pending)
                           .dtype = dtype,
                           .diag = h->diag,
                           .gram = h->values,
-                          .ld = MOST,
+                          .ld = MAX_MEMBERS,
                           .n_steps = h->n_steps,
                           .objective = h->objective};
     for (int32_t g = 0; g < dual->n_layers; g++) {
@@ -137,8 +138,9 @@ static void load(kc_microset *h, const kc_step_set *pending)
     for (size_t k = 0; k < h->n; k++) {
         h->grad[k] = member_grad(h, k);
         for (size_t i = 0; i < pending->n; i++)
-            h->grad[k] -= pending->moves[i].delta * kc_number_at(h->cross, i * MOST + k, dtype);
-        memcpy((char *)h->diag + k * bytes, (const char *)h->values + k * (MOST + 1) * bytes,
+            h->grad[k] -=
+                pending->moves[i].delta * kc_number_at(h->cross, i * MAX_MEMBERS + k, dtype);
+        memcpy((char *)h->diag + k * bytes, (const char *)h->values + k * (MAX_MEMBERS + 1) * bytes,
                bytes);
         for (int32_t g = 0; g < dual->n_layers; g++) {
             size_t v = (size_t)g * dual->n_points + member(h, k);

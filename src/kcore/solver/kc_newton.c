@@ -272,12 +272,12 @@ static bool settle_sums(newton *w)
     find_off(w, off);
     for (int32_t g = 0; g < pairs->n_layers; g++) {
         variable *best = NULL;
-        double most_room = fabs(off[g]);
+        double max_room = fabs(off[g]);
         for (size_t k = 0; k < w->n_vars; k++) {
             variable *v = &w->vars[k];
             double room = kc_lower(v->beta - v->least, v->most - v->beta);
-            if (v->group == g && v->is_free && room > most_room) {
-                most_room = room;
+            if (v->group == g && v->is_free && room > max_room) {
+                max_room = room;
                 best = v;
             }
         }

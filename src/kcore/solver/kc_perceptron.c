@@ -257,8 +257,8 @@ static void single_pass(learner *l, int64_t pass, double eta)
         .has_intercept = l->problem->settings->has_intercept != 0,
         .a = state->weights,
         .b = state->intercepts[0],
-        .late_a = state->late_weights,
-        .late_b = state->late_weights != NULL ? state->late_intercepts[0] : 0.0,
+        .time_weighted_a = state->time_weighted,
+        .time_weighted_b = state->time_weighted != NULL ? state->time_weighted_intercepts[0] : 0.0,
         .n_before = state->n_steps,
         .log = state->log != NULL ? state->log + state->n_log : NULL,
     };
@@ -273,8 +273,8 @@ static void single_pass(learner *l, int64_t pass, double eta)
         place = reached;
     }
     state->intercepts[0] = rule.b;
-    if (state->late_weights != NULL)
-        state->late_intercepts[0] = rule.late_b;
+    if (state->time_weighted != NULL)
+        state->time_weighted_intercepts[0] = rule.time_weighted_b;
     if (state->log != NULL)
         state->n_log = rule.log - state->log;
     l->n_seen = place;
@@ -303,17 +303,17 @@ static void move_output(const learner *l, int32_t output, double step, size_t i)
     const kc_rowwise *x = l->problem->x;
     const size_t first = (size_t)output * x->d;
     kc_perceptron_state *state = l->state;
-    const double late = (double)state->n_steps * step;
+    const double time_weighted = (double)state->n_steps * step;
     const bool has_intercept = l->problem->settings->has_intercept != 0;
 
     kc_rowwise_add(x, i, step, state->weights + first);
     if (has_intercept)
         state->intercepts[output] += step;
-    if (state->late_weights == NULL)
+    if (state->time_weighted == NULL)
         return;
-    kc_rowwise_add(x, i, late, state->late_weights + first);
+    kc_rowwise_add(x, i, time_weighted, state->time_weighted + first);
     if (has_intercept)
-        state->late_intercepts[output] += late;
+        state->time_weighted_intercepts[output] += time_weighted;
 }
 
 static void correct(learner *l, int64_t pass, const mistake *m, double eta)
@@ -504,8 +504,8 @@ static kc_status check_result(learner *l)
     if (kc_call_poll(l->call) == KC_ERR_CANCELLED)
         return kc_call_stop_error(l->call);
     if (l->is_overflown || !are_finite(state->weights, n_weights) ||
-        !are_finite(state->intercepts, n_outputs) || !are_finite(state->late_weights, n_weights) ||
-        !are_finite(state->late_intercepts, n_outputs))
+        !are_finite(state->intercepts, n_outputs) || !are_finite(state->time_weighted, n_weights) ||
+        !are_finite(state->time_weighted_intercepts, n_outputs))
         return kc_fail(l->call->err, KC_ERR_RANGE,
                        "pass %lld overflows float64; scale the data or lower eta",
                        (long long)state->n_done + (l->is_overflown ? 1 : 0));

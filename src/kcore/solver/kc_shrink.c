@@ -53,9 +53,9 @@ static void end_round(level *l)
 
 /* ---- To a part ------------------------------------------------------------------------------ */
 
-/* t less what the idle points contribute to K b, at all positions, into next_grad; *n_outside: how
- * many contribute, with those outside of all points here. */
-static kc_status fix_idle(level *l, size_t n_active, size_t *n_outside)
+/* t less what the shrunk points contribute to K b, at all positions, into next_grad; *n_outside:
+ * how many contribute, with those outside of all points here. */
+static kc_status fix_shrunk(level *l, size_t n_active, size_t *n_outside)
 {
     const kc_state *s = l->state;
     kc_moved moved = {.points = l->moved_points, .delta = l->moved_delta};
@@ -132,7 +132,7 @@ static kc_status open_part(level *whole, size_t n, level *part)
     arrays a;
 
     KC_TRY(take_arrays(whole, n, part, &a));
-    KC_TRY(fix_idle(whole, n, &dual.n_outside));
+    KC_TRY(fix_shrunk(whole, n, &dual.n_outside));
     dual.n_whole = s->dual.n_whole > 0 ? s->dual.n_whole : s->dual.n_points;
     dual.n_points = n;
     pose(whole, part, &a, &dual);
@@ -249,19 +249,20 @@ static kc_status advance(level **now, int64_t last_step)
     level *l = *now;
     const kc_shrink_tuning *tuning = &l->state->tuning->shrink;
     const kc_active_set active = kc_active_set_find(l->state, l->active);
-    const bool may_narrow = l->round < tuning->rounds_max;
-    bool is_narrow = false;
+    const bool has_rounds_left = l->round < tuning->rounds_max;
+    bool may_shrink = false;
 
     if (active.violation < l->state->dual.tol) {
         l->state->stop = KC_STOP_CONVERGED;
         return leave(now);
     }
-    if (may_narrow && kc_active_set_is_narrow(tuning, &active, l->state->dual.n_points)) {
+    if (has_rounds_left &&
+        kc_active_set_is_worth_shrinking(tuning, &active, l->state->dual.n_points)) {
         const kc_status status = enter(now, active.n);
         return kc_stop_of(status, &l->state->stop) ? leave(now) : status;
     }
-    KC_TRY(kc_smo_run(l->state, last_step, may_narrow ? &is_narrow : NULL));
-    if (!is_narrow)
+    KC_TRY(kc_smo_run(l->state, last_step, has_rounds_left ? &may_shrink : NULL));
+    if (!may_shrink)
         return leave(now);
     end_round(l);
     l->round++;

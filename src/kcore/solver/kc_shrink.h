@@ -1,13 +1,13 @@
 /* Shrinking: pair steps over the points that matter (Joachims 1999).
  *
  * Once few enough points are active (solver/kc_active_set.h), they are a problem of their own, with
- * a state and a store of their own, in which what the idle ones contribute to the gradient is
+ * a state and a store of their own, in which what the shrunk ones contribute to the gradient is
  * fixed. When it is solved, the gradient of all points is brought up to date with the variables
  * that moved, exactly: points that were left out and violate now are part of the next round, and no
  * solution is accepted but over all points.
  *
- * Blocks (solver/kc_block.h) leave idle points alone by themselves: this is for problems whose free
- * variables are too many for blocks. */
+ * Blocks (solver/kc_block.h) leave shrunk points alone by themselves: this is for problems whose
+ * free variables are too many for blocks. */
 #ifndef KC_SHRINK_H
 #define KC_SHRINK_H
 

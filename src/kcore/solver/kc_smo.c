@@ -187,11 +187,12 @@ static kc_status accept(smo *s, bool *is_fresh)
     return KC_OK;
 }
 
-static bool is_narrow_now(const smo *s)
+static bool should_shrink_now(const smo *s)
 {
     const kc_active_set active = kc_active_set_find(s->state, NULL);
 
-    return kc_active_set_is_narrow(&s->state->tuning->shrink, &active, s->state->dual.n_points);
+    return kc_active_set_is_worth_shrinking(&s->state->tuning->shrink, &active,
+                                            s->state->dual.n_points);
 }
 
 /* Now and then: whether the steps still gain anything. */
@@ -201,20 +202,20 @@ static bool is_useless(smo *s)
 
     if (kc_stall_look(&s->stall, s->state, kc_pairs_violation(&s->pairs, &g)))
         return true;
-    if (kc_state_stretch(s->state))
+    if (kc_state_scale_along_ray(s->state))
         kc_pairs_start(&s->pairs, s->state->grad);
     return false;
 }
 
 /* Runs to the end, with a look now and then; accepts only a solution whose gradient is fresh. */
-static kc_status run(smo *s, int64_t last_step, bool *is_narrow)
+static kc_status run(smo *s, int64_t last_step, bool *may_shrink)
 {
     kc_state *state = s->state;
     const int64_t n = (int64_t)state->dual.n_points;
     const int64_t by_n = state->tuning->pairs.look_steps_per_point * n;
     const int64_t least = state->tuning->pairs.look_steps_min;
     const int64_t look = by_n > least ? by_n : least;
-    const int64_t stride = is_narrow != NULL ? n : look;
+    const int64_t stride = may_shrink != NULL ? n : look;
     int64_t look_at = s->pairs.n_steps + look;
     bool has_floats = may_use_floats(s);
 
@@ -235,8 +236,8 @@ static kc_status run(smo *s, int64_t last_step, bool *is_narrow)
             return kc_pairs_run(state->call, &s->pairs, state->dual.tol, 0, &state->stop);
         if (state->stop != KC_STOP_MAX_ITER)
             return KC_OK;
-        if (is_narrow != NULL && is_narrow_now(s)) {
-            *is_narrow = true;
+        if (may_shrink != NULL && should_shrink_now(s)) {
+            *may_shrink = true;
             return KC_OK;
         }
         if (s->pairs.n_steps < look_at)
@@ -247,7 +248,7 @@ static kc_status run(smo *s, int64_t last_step, bool *is_narrow)
     }
 }
 
-kc_status kc_smo_run(kc_state *state, int64_t last_step, bool *is_narrow)
+kc_status kc_smo_run(kc_state *state, int64_t last_step, bool *may_shrink)
 {
     smo s = {.state = state};
     kc_status status = kc_state_take_matrix(state);
@@ -257,7 +258,7 @@ kc_status kc_smo_run(kc_state *state, int64_t last_step, bool *is_narrow)
     KC_TRY(status);
     kc_arena_point point = kc_arena_mark(state->call->arena);
     KC_TRY(start(&s));
-    KC_TRY(run(&s, last_step, is_narrow));
+    KC_TRY(run(&s, last_step, may_shrink));
     state->n_visits += 2 * (s.pairs.n_steps - state->n_steps);
     state->n_steps = s.pairs.n_steps;
     kc_arena_release(state->call->arena, point);

@@ -10,8 +10,8 @@
 #include "solver/kc_state.h"
 
 /* Goes on from the state until there is an end: s->stop, which is KC_STOP_MAX_ITER once n_steps is
- * last_step.  is_narrow not NULL: breaks off, and sets it, where few enough points are left to do
+ * last_step.  may_shrink not NULL: breaks off, and sets it, where few enough points are left to do
  * (solver/kc_active_set.h). */
-kc_status kc_smo_run(kc_state *s, int64_t last_step, bool *is_narrow);
+kc_status kc_smo_run(kc_state *s, int64_t last_step, bool *may_shrink);
 
 #endif

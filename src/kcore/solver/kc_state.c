@@ -245,16 +245,16 @@ bool kc_stall_look(kc_stall *stall, kc_state *s, double violation)
     bool is_noise = violation < tuning->noise_ulps * DBL_EPSILON * size * s->largest_diag;
     bool gains = stall->objective - objective > tuning->gain_share * fabs(objective);
     bool nears = violation < tuning->progress_share * stall->violation;
-    stall->n_idle = !is_noise && (gains || nears) ? 0 : stall->n_idle + 1;
+    stall->n_gainless = !is_noise && (gains || nears) ? 0 : stall->n_gainless + 1;
     stall->objective = fmin(stall->objective, objective);
     stall->violation = fmin(stall->violation, violation);
-    if (stall->n_idle < tuning->idle_looks_max)
+    if (stall->n_gainless < tuning->gainless_looks_max)
         return false;
     s->stop = KC_STOP_STALLED;
     return true;
 }
 
-bool kc_state_stretch(kc_state *s)
+bool kc_state_scale_along_ray(kc_state *s)
 {
     const kc_dual *dual = &s->dual;
     double most = HUGE_VAL;
@@ -265,7 +265,7 @@ bool kc_state_stretch(kc_state *s)
         if (s->beta[p] != 0)
             most = fmin(most, (s->beta[p] > 0 ? dual->hi[p] : dual->lo[p]) / s->beta[p]);
     double factor = fmin(slope_along(s) / fmax(squared_norm(s), DBL_MIN), most);
-    if (!(factor > s->tuning->finish.stretch_min) || !isfinite(factor))
+    if (!(factor > s->tuning->finish.ray_factor_min) || !isfinite(factor))
         return false;
     for (size_t p = 0; p < dual->n_points; p++) {
         s->beta[p] = fmin(fmax(s->beta[p] * factor, dual->lo[p]), dual->hi[p]);

@@ -101,7 +101,7 @@ void kc_state_tell(const kc_state *s, double objective, double violation);
 typedef struct kc_stall {
     double objective; /* the least seen, as is the violation */
     double violation;
-    int32_t n_idle; /* looks in a row that saw no gain */
+    int32_t n_gainless; /* looks in a row that saw no gain */
 } kc_stall;
 
 kc_stall kc_stall_start(void);
@@ -112,6 +112,6 @@ bool kc_stall_look(kc_stall *stall, kc_state *s, double violation);
 
 /* The minimum along the ray through beta, where boxes allow it: pair steps let beta grow slowly
  * where there is no hard margin or tube.  Returns whether beta and its gradient changed. */
-bool kc_state_stretch(kc_state *s);
+bool kc_state_scale_along_ray(kc_state *s);
 
 #endif

@@ -254,7 +254,7 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
     size_t bytes = kc_dtype_bytes(sub->dtype);
     spreading job = {.sub = sub};
     int32_t *points = kc_call_take(call, n + n_new, sizeof *points);
-    const size_t most_new = sub->tuning->matrix_new_members;
+    const size_t max_new = sub->tuning->matrix_new_members;
     uint8_t *is_new = kc_call_take(call, n, sizeof *is_new);
 
     if (points == NULL || is_new == NULL)
@@ -269,14 +269,14 @@ static kc_status fill_new(kc_call *call, kc_store *store, kc_subgram *sub, const
         is_new[new_slots[k]] = 1;
     }
     job.is_new = is_new;
-    job.block_ld = kc_round_up(kc_min(n_new, most_new), KC_ALIGN / bytes) + KC_ALIGN / bytes;
+    job.block_ld = kc_round_up(kc_min(n_new, max_new), KC_ALIGN / bytes) + KC_ALIGN / bytes;
     void *block = kc_call_take(call, n, job.block_ld * bytes);
     if (block == NULL)
         return kc_fail_nomem(call->err);
     job.block = block;
-    for (size_t k = 0; k < n_new; k += most_new) {
+    for (size_t k = 0; k < n_new; k += max_new) {
         job.new_slots = new_slots + k;
-        job.n_new = kc_min(most_new, n_new - k);
+        job.n_new = kc_min(max_new, n_new - k);
         KC_TRY(gather(call, store, sub, points, n, points + n + k, job.n_new, block, job.block_ld));
         KC_TRY(kc_parallel_for(call, kc_ceil_div(n, CHUNK_ROWS), spread_chunk, &job));
     }

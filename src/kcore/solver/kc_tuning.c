@@ -102,8 +102,8 @@ const kc_tuning kc_tuning_default = {
         },
     .shrink =
         {
-            /* share of the violation.  A point is idle where its values are outside of the interval
-             * of all violations by more: both of its ends still move.  [reason] */
+            /* share of the violation.  A point is shrinkable where its values are outside of the
+             * interval of all violations by more: both of its ends still move.  [reason] */
             .slack_share = 0.5,
             /* share of the points.  The active ones become a problem of their own where they are no
              * more.  [XE: at 0.75, computing their matrix took longer than it saved] */
@@ -132,8 +132,8 @@ const kc_tuning kc_tuning_default = {
             .large_points = 50000,
             /* members whose matrix takes 64 MiB: of float32 and of float64.  [with room beyond
              * 2048, Z4: eeg_eye 1276 sets -> 10; memory: d65e8d9] */
-            .members_utmost = 4096,
-            .members_utmost_f64 = 2896,
+            .members_limit = 4096,
+            .members_limit_f64 = 2896,
             /* share of a set that free variables may take.  [reason] */
             .free_share = 0.75,
             /* free share of the support vectors up to which violators are drawn at random: where
@@ -251,7 +251,7 @@ const kc_tuning kc_tuning_default = {
     .finish =
         {
             /* looks in a row without gain that end a fit as stalled.  [reason] */
-            .idle_looks_max = 3,
+            .gainless_looks_max = 3,
             /* A violation of so many roundings of the gradient is noise; an objective that falls by
              * less than the second share is no gain; a violation that is above the third share of
              * the least one is no progress.  [reason] */
@@ -259,7 +259,7 @@ const kc_tuning kc_tuning_default = {
             .gain_share = 1e-15,
             .progress_share = 0.99,
             /* factor by which variables are stretched along their ray, at the least.  [reason] */
-            .stretch_min = 1.01,
+            .ray_factor_min = 1.01,
             /* share of the largest |x|.  Hulls of two classes that are nearer meet.  [reason] */
             .hulls_meet_share = 1e-7,
             /* share of half the range of targets that a function of norm 1 / |x| covers.  Tubes

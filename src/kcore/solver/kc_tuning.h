@@ -48,7 +48,7 @@ typedef struct kc_block_tuning {
     double members_per_free;
     size_t members_extra, members_min, members_min_divisor;
     size_t members_max, members_max_large, large_points;
-    size_t members_utmost, members_utmost_f64;
+    size_t members_limit, members_limit_f64;
     double free_share, random_free_share;
     int32_t crowded_sets;
     double crowded_share, crowded_late_share;
@@ -87,8 +87,8 @@ typedef struct kc_greedy_tuning {
 
 /* When steps are of no use any more, and how a solution is finished. */
 typedef struct kc_finish_tuning {
-    int32_t idle_looks_max;
-    double noise_ulps, gain_share, progress_share, stretch_min;
+    int32_t gainless_looks_max;
+    double noise_ulps, gain_share, progress_share, ray_factor_min;
     double hulls_meet_share, tube_empty_share;
     double drift_tol_share;
     int32_t turns_max;

@@ -5,16 +5,16 @@
 
 static_assert(KC_SCAN_MAX == KC_SCAN_SIDES * KC_SCAN_TAKEN, "room for all that are taken");
 
-/* What the crew is told of a pass: the moves, and where to put the worst violators. */
+/* What the team is told of a pass: the moves, and where to put the worst violators. */
 typedef union order {
     struct {
         const kc_move *moves;
         uint32_t n_moves;
         uint32_t turn;
     };
-    char words[KC_CREW_BYTES];
+    char words[KC_SPIN_ORDER_BYTES];
 } order;
-static_assert(sizeof(order) == KC_CREW_BYTES, "an order has room for it");
+static_assert(sizeof(order) == KC_SPIN_ORDER_BYTES, "an order has room for it");
 
 void kc_scan_open(kc_state *state, kc_dtype rows, kc_scan *out)
 {
@@ -84,10 +84,10 @@ static void run_part(void *data, const void *words, int32_t part)
 void kc_scan_hire(kc_scan *s, bool is_alone)
 {
     const kc_greedy_tuning *tuning = &s->state->tuning->greedy;
-    const size_t most = is_alone ? 1 : kc_min(s->n / tuning->part_points, KC_CREW_MOST);
+    const size_t most = is_alone ? 1 : kc_min(s->n / tuning->part_points, KC_SPIN_MAX_PARTS);
 
-    kc_crew_hire(&s->crew, s->state->call, (int32_t)kc_max(most, 1), run_part, s);
-    const size_t n_parts = (size_t)s->crew.n_parts;
+    kc_spin_team_open(&s->team, s->state->call, (int32_t)kc_max(most, 1), run_part, s);
+    const size_t n_parts = (size_t)s->team.n_parts;
     const size_t others = kc_max(n_parts - 1, 1);
     const size_t thinking =
         kc_min(kc_min(tuning->think_points, s->n * 2 / tuning->think_divisor), s->n / others);
@@ -99,9 +99,9 @@ void kc_scan_hire(kc_scan *s, bool is_alone)
 void kc_scan_begin(kc_scan *s, const kc_move *moves, size_t n_moves)
 {
     const order o = {
-        .moves = moves, .n_moves = (uint32_t)n_moves, .turn = s->n_begun++ % KC_CREW_ROUNDS};
+        .moves = moves, .n_moves = (uint32_t)n_moves, .turn = s->n_begun++ % KC_SPIN_ROUNDS};
 
-    kc_crew_begin(&s->crew, &o);
+    kc_spin_team_begin(&s->team, &o);
 }
 
 /* The worse of each way; of equal ones that of `all`, which has the lower positions. */
@@ -121,12 +121,12 @@ static void add_part(kc_survey *all, const kc_survey *part)
 
 void kc_scan_end(kc_scan *s)
 {
-    kc_survey(*parts)[2] = s->part_found[s->n_ended++ % KC_CREW_ROUNDS];
+    kc_survey(*parts)[2] = s->part_found[s->n_ended++ % KC_SPIN_ROUNDS];
 
-    kc_crew_end(&s->crew);
+    kc_spin_team_end(&s->team);
     for (int32_t g = 0; g < s->n_layers; g++) {
         s->found[g] = parts[0][g];
-        for (int32_t part = 1; part < s->crew.n_parts; part++)
+        for (int32_t part = 1; part < s->team.n_parts; part++)
             add_part(&s->found[g], &parts[part][g]);
     }
 }

@@ -1,5 +1,5 @@
 /* Passes over all points of a problem, which add up the rows of those that have moved and find the
- * worst violators of either side: on one thread, or shared by a crew.  While a pass is under way,
+ * worst violators of either side: on one thread, or shared by a team.  While a pass is under way,
  * the caller can think of the next one.
  *
  * The worst are those of KC_SMO_WAYS classes, every so many points: the very worst is among them,
@@ -8,7 +8,7 @@
 #ifndef KC_VIOLATOR_SCAN_H
 #define KC_VIOLATOR_SCAN_H
 
-#include "base/kc_crew.h"
+#include "base/kc_spin_team.h"
 #include "simd/kc_smo_ops.h"
 #include "solver/kc_state.h"
 
@@ -40,18 +40,18 @@ typedef struct kc_scan {
     size_t value_bytes; /* of the rows */
     kc_sweep_fn *sweep;
     kc_survey_fn *survey;
-    size_t lead_points, part_points; /* of the crew's parts: the first, each other one */
+    size_t lead_points, part_points; /* of the team's parts: the first, each other one */
 
     /* What changes with every pass; on other cache lines than what all threads read. */
     _Alignas(KC_ALIGN) uint32_t n_begun, n_ended; /* passes */
     kc_survey found[2];                           /* by the pass that was ended last: groups */
-    kc_survey part_found[KC_CREW_ROUNDS][KC_CREW_MOST][2]; /* by the last ones, in turn */
-    kc_crew crew;
+    kc_survey part_found[KC_SPIN_ROUNDS][KC_SPIN_MAX_PARTS][2]; /* by the last ones, in turn */
+    kc_spin_team team;
 } kc_scan;
 
 void kc_scan_open(kc_state *state, kc_dtype rows, kc_scan *out);
 
-/* To be called before passes, and kc_crew_dismiss(&scan->crew) after them.  is_alone: on
+/* To be called before passes, and kc_spin_team_close(&scan->team) after them.  is_alone: on
  * the caller's thread. */
 void kc_scan_hire(kc_scan *scan, bool is_alone);
 

@@ -6,16 +6,16 @@
 #include "base/kc_memory.h"
 
 /* A whole Gram matrix up to this size is taken without asking how much memory there is. */
-#define UNASKED ((size_t)64 << 20)
+#define SMALL_BYTES ((size_t)64 << 20)
 
-size_t kc_cache_bytes(const kc_call *call, size_t asked, size_t n, kc_dtype dtype)
+size_t kc_cache_bytes(const kc_call *call, size_t requested, size_t n, kc_dtype dtype)
 {
     const double row_bytes = (double)n * (double)kc_dtype_bytes(dtype) + 2 * KC_ALIGN;
     const double whole = row_bytes * (double)n;
 
-    if (asked > 0)
-        return asked;
-    if (whole <= (double)UNASKED)
+    if (requested > 0)
+        return requested;
+    if (whole <= (double)SMALL_BYTES)
         return (size_t)fmax(whole, 2 * row_bytes);
     return (size_t)fmax(fmin(whole, kc_memory_available(call->ctx) / 4), 2 * row_bytes);
 }

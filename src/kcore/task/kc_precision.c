@@ -10,7 +10,7 @@
 
 /* Half of them support vectors, half any samples; of all problems together, but some of each. */
 #define AUDIT_SAMPLES ((size_t)32)
-#define LEAST_SAMPLES ((size_t)8)
+#define MIN_SAMPLES ((size_t)8)
 
 /* Support vectors packed at once. */
 #define AUDIT_COLS ((size_t)512)
@@ -23,7 +23,7 @@
 #define GUESSED_TOLS 16.0
 
 /* The share of the variables that are at their bounds in the mildest of problems. */
-#define LEAST_BOUNDED 0.01
+#define MIN_BOUNDED 0.01
 
 bool kc_precision_suffices(const kc_svm_settings *settings, double worst)
 {
@@ -46,7 +46,7 @@ bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samp
         largest = fmax(largest, samples->weights[i]);
     if (has_C)
         largest *= settings->C;
-    return ROUNDING * largest * sqrt(LEAST_BOUNDED * (double)samples->n) <=
+    return ROUNDING * largest * sqrt(MIN_BOUNDED * (double)samples->n) <=
            GUESSED_TOLS * settings->tol;
 }
 
@@ -81,7 +81,7 @@ static kc_status find_support(kc_call *call, const kc_precision_audit *audit, su
 /* Which samples to look at: evenly spread, the same in every run. */
 static size_t choose_samples(const kc_precision_audit *audit, const support *sv, int32_t *chosen)
 {
-    const size_t half = kc_max(AUDIT_SAMPLES / audit->n_problems, LEAST_SAMPLES) / 2;
+    const size_t half = kc_max(AUDIT_SAMPLES / audit->n_problems, MIN_SAMPLES) / 2;
     const size_t n_points = audit->dual->n_points;
     const size_t n_sv = kc_min(half, sv->n), n_any = kc_min(half, n_points);
 

@@ -19,7 +19,7 @@
 #define REACH_AFTER 2.0
 
 /* What a few turns do not mend, more would not. */
-#define MOST_TURNS 3
+#define MAX_TURNS 3
 
 typedef struct refinement {
     const kc_precision_audit *audit;
@@ -217,7 +217,7 @@ kc_status kc_refine(kc_call *call, const kc_precision_audit *audit, const kc_svm
     if (!kc_precision_is_mendable(settings, worst))
         return KC_OK;
     status = start(call, &r);
-    for (int i = 0; i < MOST_TURNS && status == KC_OK && !*is_mended; i++) {
+    for (int i = 0; i < MAX_TURNS && status == KC_OK && !*is_mended; i++) {
         status = turn(call, &r, settings, worst, is_mended);
         if (solution->stop != KC_STOP_CONVERGED)
             break;

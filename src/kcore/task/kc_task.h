@@ -4,7 +4,7 @@
  *   precision    f32 or f64 kernel values                                  kc_precision.c
  *   store        their kernel rows, shared by all problems                 kc_train_open.c
  *   problems     pairs of classes, classes against the rest, or one        kc_problems.c
- *   team         several of them at once                                   kc_team.c
+ *   parallel     several of them at once                                   kc_parallel.c
  *   form         each as a dual problem, and its solution as a function    kc_form.h
  *   model        the samples that carry a coefficient                      kc_train.c
  */

@@ -85,7 +85,7 @@ static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
         .dtype = t->is_refined ? KC_F64 : kc_training_dtype(t),
         .points = t->kernel != NULL ? &points : NULL,
         .n_support = found.n,
-        .n_cols = kc_training_is_asked(t) ? t->samples.n_all : (size_t)t->data->x->n_cols,
+        .n_cols = kc_training_has_user_kernel(t) ? t->samples.n_all : (size_t)t->data->x->n_cols,
         .support = found.samples,
         .class_counts = found.counts,
         .coef = found.coef,

@@ -4,24 +4,24 @@
 
 #include <stdatomic.h>
 
-#include "task/kc_asked.h"
 #include "task/kc_matrix.h"
 #include "task/kc_samples.h"
 #include "task/kc_task.h"
+#include "task/kc_user_kernel.h"
 
 typedef struct kc_training {
     const kc_svm_settings *settings;
     const kc_kernel *kernel; /* NULL: a matrix is given, or the caller is asked */
     const kc_svm_data *data;
     kc_samples samples;
-    kc_packed points;          /* by place; empty without a kernel */
-    kc_matrix matrix;          /* where it is given */
-    kc_asked asked;            /* where there is a kernel function */
-    kc_store *store;           /* NULL: time was over before there was one */
-    kc_store_counters counted; /* by stores that are no more */
-    bool is_f32_tried;         /* kernel values are f32 as long as that does */
-    atomic_bool is_f64_needed; /* it did not */
-    atomic_bool is_refined;    /* it did, with f64 for some: so decision values are f64 */
+    kc_packed points;           /* by place; empty without a kernel */
+    kc_matrix matrix;           /* where it is given */
+    kc_user_kernel user_kernel; /* where there is a kernel function */
+    kc_store *store;            /* NULL: time was over before there was one */
+    kc_store_counters counted;  /* by stores that are no more */
+    bool is_f32_tried;          /* kernel values are f32 as long as that does */
+    atomic_bool is_f64_needed;  /* it did not */
+    atomic_bool is_refined;     /* it did, with f64 for some: so decision values are f64 */
     const double *start;
     double max_diag;
     size_t n_problems, n_coef_rows;
@@ -30,7 +30,7 @@ typedef struct kc_training {
     kc_train_info *info;
 } kc_training;
 
-KC_INLINE bool kc_training_is_asked(const kc_training *t)
+KC_INLINE bool kc_training_has_user_kernel(const kc_training *t)
 {
     return t->data->kernel_fn != NULL;
 }

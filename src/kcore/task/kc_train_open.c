@@ -13,8 +13,8 @@
  * samples, since beyond them the pairs of classes look at a small part of it, and where a value
  * costs so many multiply-adds, since others are as soon computed as read.  Sparse samples cost less
  * in large blocks, whatever the work. */
-#define MOST_WHOLE_POINTS ((size_t)16384)
-#define LEAST_WHOLE_WORK ((size_t)200)
+#define MAX_WHOLE_POINTS ((size_t)16384)
+#define MIN_WHOLE_WORK ((size_t)200)
 
 /* ---- Samples ------------------------------------------------------------------------------ */
 
@@ -92,27 +92,28 @@ static kc_status check_start(const kc_training *t, kc_error *err)
 
 kc_status kc_training_create_store(kc_call *call, kc_training *t, size_t n_shares, kc_store **out)
 {
-    const kc_dtype asked_dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
+    const kc_dtype user_dtype = t->settings->precision == KC_PRECISION_F32 ? KC_F32 : KC_F64;
     const size_t n = t->samples.n;
     kc_store_config config = {
         .segments = t->samples.bounds,
         .n_segments = t->samples.n_segments,
     };
 
-    if (kc_training_is_asked(t)) {
-        config.ask = kc_asked_values;
-        config.ask_data = &t->asked;
-        config.n_asked = n;
-        config.asked_dtype = asked_dtype;
+    if (kc_training_has_user_kernel(t)) {
+        config.user_fn = kc_user_kernel_values;
+        config.user_data = &t->user_kernel;
+        config.n_user_points = n;
+        config.user_dtype = user_dtype;
     } else if (t->kernel != NULL) {
         config.kernel = t->kernel;
         config.points = &t->points;
     } else {
         return kc_store_create_given(call, t->matrix.dtype, t->matrix.values, n, t->matrix.ld, out);
     }
-    config.cache_bytes = kc_cache_bytes(call, (size_t)t->settings->cache_bytes, n,
-                                        kc_training_is_asked(t) ? asked_dtype : t->points.dtype) /
-                         n_shares;
+    config.cache_bytes =
+        kc_cache_bytes(call, (size_t)t->settings->cache_bytes, n,
+                       kc_training_has_user_kernel(t) ? user_dtype : t->points.dtype) /
+        n_shares;
     return kc_store_create(call, &config, out);
 }
 
@@ -130,12 +131,12 @@ size_t kc_training_largest(const kc_training *t)
 
 static bool suits_whole(const kc_training *t)
 {
-    if (t->n_problems < 2 || t->samples.n > MOST_WHOLE_POINTS)
+    if (t->n_problems < 2 || t->samples.n > MAX_WHOLE_POINTS)
         return false;
     /* Problems with a linear kernel do without a matrix if they are not small. */
     if (kc_store_is_linear(t->store) && !kc_dual_suits_matrix(kc_training_largest(t)))
         return false;
-    return t->points.is_sparse || kc_store_work(t->store) >= LEAST_WHOLE_WORK;
+    return t->points.is_sparse || kc_store_work(t->store) >= MIN_WHOLE_WORK;
 }
 
 static kc_status open_store(kc_call *call, kc_training *t)
@@ -164,7 +165,7 @@ static kc_status take_problems(kc_call *call, kc_training *t)
     t->n_problems = kc_problem_count(t->settings->multiclass, t->samples.n_classes);
     t->n_coef_rows = kc_coef_rows(t->settings->multiclass, t->samples.n_classes);
     KC_TRY(check_start(t, call->err));
-    t->asked = (kc_asked){
+    t->user_kernel = (kc_user_kernel){
         .fn = t->data->kernel_fn, .data = t->data->kernel_data, .order = t->samples.order};
     t->coef = kc_call_take(call, t->n_coef_rows, t->samples.n * sizeof *t->coef);
     t->intercepts = kc_call_take(call, t->n_problems, sizeof *t->intercepts);
@@ -182,7 +183,7 @@ static bool has_start(const kc_training *t)
 
 static kc_status take_data(kc_call *call, kc_training *t)
 {
-    if (kc_training_is_asked(t))
+    if (kc_training_has_user_kernel(t))
         return KC_OK;
     return t->kernel != NULL ? take_samples(call, t) : take_matrix(call, t);
 }

@@ -7,15 +7,15 @@
 #include "base/kc_context.h"
 #include "data/kc_sort.h"
 #include "task/kc_form.h"
+#include "task/kc_parallel.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
 #include "task/kc_refine.h"
-#include "task/kc_team.h"
 #include "task/kc_train_impl.h"
 
 /* Problems are solved side by side from so many samples on, so many before they are added up. */
-#define LEAST_TEAM_POINTS ((size_t)400)
-#define TEAM_PROBLEMS ((size_t)1024)
+#define MIN_PARALLEL_POINTS ((size_t)400)
+#define PARALLEL_PROBLEMS ((size_t)1024)
 
 /* ---- Problems ----------------------------------------------------------------------------- */
 
@@ -262,8 +262,8 @@ typedef struct side_by_side {
     size_t n_stores;
 } side_by_side;
 
-static kc_status solve_in_team(void *data, kc_call *call, size_t index, int32_t worker,
-                               kc_fit_info *info)
+static kc_status solve_as_member(void *data, kc_call *call, size_t index, int32_t worker,
+                                 kc_fit_info *info)
 {
     const side_by_side *s = data;
     kc_store *store = s->stores[(size_t)worker % s->n_stores];
@@ -311,7 +311,7 @@ static kc_status solve_together(kc_call *call, side_by_side *s, size_t begin, si
         return kc_fail_nomem(call->err);
     memset(is_done, 0, n * sizeof *is_done);
     KC_TRY(order_problems(call, t, begin, n, order));
-    status = kc_team_solve(call, begin, n, order, solve_in_team, s, infos, is_done);
+    status = kc_solve_parallel(call, begin, n, order, solve_as_member, s, infos, is_done);
     if (status != KC_ERR_TIME)
         KC_TRY(status);
     for (size_t k = 0; k < n; k++) {
@@ -327,14 +327,14 @@ static kc_status solve_together(kc_call *call, side_by_side *s, size_t begin, si
 }
 
 /* Whether problems are solved side by side; *n_stores is how many stores that takes. */
-static bool makes_team(const kc_call *call, const kc_training *t, size_t *n_stores)
+static bool runs_in_parallel(const kc_call *call, const kc_training *t, size_t *n_stores)
 {
     const size_t n_threads = (size_t)call->n_threads;
 
     *n_stores =
         kc_store_is_shared(t->store, kc_training_largest(t), call->n_threads) ? 1 : n_threads;
-    return n_threads > 1 && t->samples.n >= LEAST_TEAM_POINTS && t->n_problems > 2 &&
-           !kc_training_is_asked(t) && kc_store_slots(t->store) / *n_stores >= 2;
+    return n_threads > 1 && t->samples.n >= MIN_PARALLEL_POINTS && t->n_problems > 2 &&
+           !kc_training_has_user_kernel(t) && kc_store_slots(t->store) / *n_stores >= 2;
 }
 
 /* What a store has counted is kept beyond its end. */
@@ -359,8 +359,8 @@ static kc_status solve_rest(kc_call *call, side_by_side *s, size_t first)
     const size_t n_problems = s->t->n_problems;
     kc_status status = KC_OK;
 
-    for (size_t index = first; index < n_problems && status == KC_OK; index += TEAM_PROBLEMS)
-        status = solve_together(call, s, index, kc_min(TEAM_PROBLEMS, n_problems - index));
+    for (size_t index = first; index < n_problems && status == KC_OK; index += PARALLEL_PROBLEMS)
+        status = solve_together(call, s, index, kc_min(PARALLEL_PROBLEMS, n_problems - index));
     return status;
 }
 
@@ -407,15 +407,15 @@ static kc_status solve_all(kc_call *call, kc_training *t)
 {
     const size_t allowed = count(t->store).bytes_allowed;
     size_t n_stores;
-    const bool is_team = t->store != NULL && makes_team(call, t, &n_stores);
+    const bool is_parallel = t->store != NULL && runs_in_parallel(call, t, &n_stores);
     const bool is_alone = is_first_largest(t);
 
     if (is_alone)
         KC_TRY(solve_alone(call, t, 0));
     if (!is_alone || !is_f32_given_up(t)) {
-        if (is_team)
+        if (is_parallel)
             KC_TRY(solve_side_by_side(call, t, n_stores, is_alone));
-        for (size_t index = is_alone; !is_team && index < t->n_problems; index++)
+        for (size_t index = is_alone; !is_parallel && index < t->n_problems; index++)
             KC_TRY(solve_alone(call, t, index));
     }
     add_counts(&t->info->total, t, (kc_store_counters){0});

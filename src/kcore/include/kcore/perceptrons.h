@@ -54,14 +54,14 @@ typedef struct kc_perceptron_update {
 /* A perceptron while it learns.  The arrays are the caller's; learning goes on from what they hold.
  */
 typedef struct kc_perceptron_state {
-    size_t struct_size;   /* sizeof(kc_perceptron_state) */
-    int32_t positive;     /* the class with z = +1, all others being -1; not used if direct */
-    double *weights;      /* n_outputs x n_cols: direct n_classes outputs, else 1 */
-    double *intercepts;   /* n_outputs */
-    double *late_weights; /* the same shapes, sums of n_steps times the update: with T = n_steps,
-                             ((T + 1) weights - late_weights) / T is the mean over all steps, if
-                             late_weights began as weights.  Single rule; NULL: not wanted */
-    double *late_intercepts;
+    size_t struct_size;    /* sizeof(kc_perceptron_state) */
+    int32_t positive;      /* the class with z = +1, all others being -1; not used if direct */
+    double *weights;       /* n_outputs x n_cols: direct n_classes outputs, else 1 */
+    double *intercepts;    /* n_outputs */
+    double *time_weighted; /* the same shapes, sums of n_steps times the update: with T = n_steps,
+                             ((T + 1) weights - time_weighted) / T is the mean over all steps, if
+                             time_weighted began as weights.  Single rule; NULL: not wanted */
+    double *time_weighted_intercepts;
     int64_t n_steps;    /* samples looked at by the single rule */
     int64_t n_updates;  /* mistakes corrected; batch: passes that moved a */
     uint64_t random[4]; /* of the order: any start but four zeros */
@@ -150,7 +150,7 @@ typedef enum kc_strategy {
     KC_STRATEGY_MERGE = 4       /* it is merged with the point of its sign where that loses least,
                                    unless replacing the smallest point loses no more.  Both are
                                    meant for positive kernels: where the kernel is not positive on
-                                   the points, the newcomer replaces the smallest one */
+                                   the points, the candidate replaces the smallest one */
 } kc_strategy;
 
 /* What a decision value is read from. */

@@ -1,5 +1,5 @@
-/* task/kc_team.h: several problems at once, with the same end as one after the other. */
-#include "task/kc_team.h"
+/* task/kc_parallel.h: several problems at once, with the same end as one after the other. */
+#include "task/kc_parallel.h"
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ static kc_status run(work *w, int32_t n_threads, kc_fit_info *infos, bool *is_do
     for (size_t k = 0; k < N; k++)
         backward[k] = N - 1 - k;
     kc_status status =
-        kc_team_solve(&call, 0, N, w->is_backward ? backward : NULL, solve, w, infos, is_done);
+        kc_solve_parallel(&call, 0, N, w->is_backward ? backward : NULL, solve, w, infos, is_done);
     CHECK(kc_call_end(&call, status) == status);
     kc_context_free(ctx);
     return status;
@@ -91,7 +91,7 @@ static void the_first_problem_that_fails_gives_the_error(void)
     }
 }
 
-static void a_stopped_team_says_who_was_done(void)
+static void a_stopped_call_says_which_problems_are_done(void)
 {
     static kc_fit_info infos[N];
     static bool is_done[N];
@@ -113,6 +113,6 @@ int main(void)
 {
     RUN(every_problem_is_solved_once_and_reported_in_its_place);
     RUN(the_first_problem_that_fails_gives_the_error);
-    RUN(a_stopped_team_says_who_was_done);
+    RUN(a_stopped_call_says_which_problems_are_done);
     return kc_test_end();
 }

@@ -13,7 +13,7 @@
 /* The diagonal is asked for in squares of so many points: few questions, and few values in vain. */
 #define DIAG_POINTS ((size_t)16)
 
-size_t kc_ask_most_rows(size_t n_cols)
+size_t kc_store_user_max_rows(size_t n_cols)
 {
     return kc_max(ANSWER_BYTES / sizeof(double) / n_cols, 1);
 }
@@ -33,19 +33,19 @@ static bool narrow(void *values, size_t n)
     return check == 0;
 }
 
-kc_status kc_ask_values(kc_call *call, kc_store *store, const int32_t *rows, size_t n_rows,
-                        const int32_t *cols, size_t n_cols, void *out)
+kc_status kc_store_user_values(kc_call *call, kc_store *store, const int32_t *rows, size_t n_rows,
+                               const int32_t *cols, size_t n_cols, void *out)
 {
     if (kc_call_poll(call) != KC_OK)
         return kc_call_stop_error(call);
-    KC_TRY(store->ask(store->ask_data, call, rows, n_rows, cols, n_cols, out));
+    KC_TRY(store->user_fn(store->user_data, call, rows, n_rows, cols, n_cols, out));
     if (store->dtype == KC_F32 && !narrow(out, n_rows * n_cols))
         return kc_store_fail_overflow(call);
     return KC_OK;
 }
 
-kc_status kc_ask_rows(kc_call *call, kc_store *store, const kc_cols *cols, const int32_t *rows,
-                      size_t n_rows, void *out)
+kc_status kc_store_user_rows(kc_call *call, kc_store *store, const kc_cols *cols,
+                             const int32_t *rows, size_t n_rows, void *out)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     size_t n_cols = kc_cols_count(cols);
@@ -55,12 +55,12 @@ kc_status kc_ask_rows(kc_call *call, kc_store *store, const kc_cols *cols, const
     for (size_t p = 0; status == KC_OK && p < n_cols; p++)
         points[p] = (int32_t)kc_cols_point(cols, p);
     if (status == KC_OK)
-        status = kc_ask_values(call, store, rows, n_rows, points, n_cols, out);
+        status = kc_store_user_values(call, store, rows, n_rows, points, n_cols, out);
     kc_arena_release(call->arena, point);
     return status;
 }
 
-kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out)
+kc_status kc_store_user_diag(kc_call *call, kc_store *store, void *out)
 {
     double square[DIAG_POINTS * DIAG_POINTS];
     int32_t points[DIAG_POINTS];
@@ -69,7 +69,7 @@ kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out)
         size_t n = kc_min(DIAG_POINTS, store->n - begin);
         for (size_t k = 0; k < n; k++)
             points[k] = (int32_t)(begin + k);
-        KC_TRY(kc_ask_values(call, store, points, n, points, n, square));
+        KC_TRY(kc_store_user_values(call, store, points, n, points, n, square));
         for (size_t k = 0; k < n; k++)
             memcpy((char *)out + (begin + k) * store->value_bytes,
                    (const char *)square + k * (n + 1) * store->value_bytes, store->value_bytes);
@@ -82,7 +82,7 @@ kc_status kc_ask_diag(kc_call *call, kc_store *store, void *out)
 static kc_status gather_blocks(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
                                const int32_t *others, size_t n_cols, char *out, size_t ld)
 {
-    size_t most = kc_min(kc_ask_most_rows(n_cols), n_rows);
+    size_t most = kc_min(kc_store_user_max_rows(n_cols), n_rows);
     size_t bytes = store->value_bytes;
     char *block = kc_call_take(call, most, n_cols * sizeof(double));
 
@@ -90,7 +90,7 @@ static kc_status gather_blocks(kc_call *call, kc_store *store, const int32_t *po
         return kc_fail_nomem(call->err);
     for (size_t begin = 0; begin < n_rows; begin += most) {
         size_t n = kc_min(most, n_rows - begin);
-        KC_TRY(kc_ask_values(call, store, points + begin, n, others, n_cols, block));
+        KC_TRY(kc_store_user_values(call, store, points + begin, n, others, n_cols, block));
         for (size_t i = 0; i < n; i++)
             memcpy(out + (begin + i) * ld * bytes, block + i * n_cols * bytes, n_cols * bytes);
         store->values_computed += (int64_t)(n * n_cols);
@@ -98,8 +98,8 @@ static kc_status gather_blocks(kc_call *call, kc_store *store, const int32_t *po
     return KC_OK;
 }
 
-kc_status kc_ask_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
-                        const int32_t *others, size_t n_cols, void *out, size_t ld)
+kc_status kc_store_user_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
+                               const int32_t *others, size_t n_cols, void *out, size_t ld)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     kc_status status = gather_blocks(call, store, points, n_rows, others, n_cols, out, ld);

@@ -1,7 +1,7 @@
 /* A member of the team is a worker of kc_parallel_for with a branch of the call; problems are dealt
  * as members come free.  What a problem finds depends on the problem alone, so that it does not
  * matter who solves it. */
-#include "task/kc_team.h"
+#include "task/kc_parallel.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef struct member {
     kc_status status;
 } member;
 
-typedef struct team {
+typedef struct parallel_job {
     member *members;
     size_t begin;
     const size_t *order;
@@ -26,11 +26,11 @@ typedef struct team {
     void *data;
     kc_fit_info *infos;
     bool *is_done;
-} team;
+} parallel_job;
 
 static void solve_one(void *data, size_t chunk, int32_t worker)
 {
-    team *t = data;
+    parallel_job *t = data;
     member *m = &t->members[worker];
     const size_t place = t->order != NULL ? t->order[chunk] : chunk;
     const kc_arena_point point = kc_arena_mark(m->call.arena);
@@ -50,7 +50,7 @@ static void solve_one(void *data, size_t chunk, int32_t worker)
 }
 
 /* The error of the first problem that failed. */
-static kc_status find_error(const kc_call *call, const team *t, size_t n_members)
+static kc_status find_error(const kc_call *call, const parallel_job *t, size_t n_members)
 {
     const member *first = NULL;
 
@@ -65,7 +65,7 @@ static kc_status find_error(const kc_call *call, const team *t, size_t n_members
     return first->status;
 }
 
-static kc_status gather_team(kc_call *call, team *t, size_t n_members)
+static kc_status make_members(kc_call *call, parallel_job *t, size_t n_members)
 {
     t->members = kc_call_take(call, n_members, sizeof *t->members);
     if (t->members == NULL)
@@ -78,18 +78,18 @@ static kc_status gather_team(kc_call *call, team *t, size_t n_members)
     return KC_OK;
 }
 
-kc_status kc_team_solve(kc_call *call, size_t begin, size_t n, const size_t *order,
-                        kc_solve_fn *solve, void *data, kc_fit_info *infos, bool *is_done)
+kc_status kc_solve_parallel(kc_call *call, size_t begin, size_t n, const size_t *order,
+                            kc_solve_fn *solve, void *data, kc_fit_info *infos, bool *is_done)
 {
     const kc_arena_point point = kc_arena_mark(call->arena);
     const size_t n_members = (size_t)kc_workers(call, n);
-    team t = {.begin = begin,
-              .order = order,
-              .solve = solve,
-              .data = data,
-              .infos = infos,
-              .is_done = is_done};
-    kc_status status = gather_team(call, &t, n_members);
+    parallel_job t = {.begin = begin,
+                      .order = order,
+                      .solve = solve,
+                      .data = data,
+                      .infos = infos,
+                      .is_done = is_done};
+    kc_status status = make_members(call, &t, n_members);
 
     if (status == KC_OK)
         status = kc_parallel_for(call, n, solve_one, &t);

@@ -1,6 +1,6 @@
-/* base/kc_crew.h: every part of every round once and in order, whoever sleeps, comes late or is
- * busy, and whether or not rounds overlap. */
-#include "base/kc_crew.h"
+/* base/kc_spin_team.h: every part of every round once and in order, whoever sleeps, comes late or
+ * is busy, and whether or not rounds overlap. */
+#include "base/kc_spin_team.h"
 
 #include <string.h>
 
@@ -17,8 +17,8 @@ typedef struct work {
     pthread_t caller;
     atomic_long runs[N_PARTS];
     atomic_int n_helped, n_wrong;
-    double found[N_PARTS][KC_CREW_ROUNDS]; /* by each part, in the last rounds */
-    long found_in[N_PARTS][KC_CREW_ROUNDS];
+    double found[N_PARTS][KC_SPIN_ROUNDS]; /* by each part, in the last rounds */
+    long found_in[N_PARTS][KC_SPIN_ROUNDS];
     bool is_overlapped;                    /* the next round is begun before one is ended */
     double busy_seconds;                   /* that every part takes */
     double caller_seconds, helper_seconds; /* that every 100th round takes more */
@@ -29,7 +29,7 @@ typedef union order {
         long round;
         double number;
     };
-    char words[KC_CREW_BYTES];
+    char words[KC_SPIN_ORDER_BYTES];
 } order;
 
 static void run_part(void *data, const void *words, int32_t part)
@@ -50,8 +50,8 @@ static void run_part(void *data, const void *words, int32_t part)
         atomic_fetch_add(&w->n_wrong, 1);
     if (seconds > 0 && o->round % 100 == 50 && (part == 0) == is_caller)
         pause_for(seconds);
-    w->found[part][o->round % KC_CREW_ROUNDS] = o->number / 2;
-    w->found_in[part][o->round % KC_CREW_ROUNDS] = o->round;
+    w->found[part][o->round % KC_SPIN_ROUNDS] = o->number / 2;
+    w->found_in[part][o->round % KC_SPIN_ROUNDS] = o->round;
 }
 
 /* Someone else has run a part, or had a minute to do so. */
@@ -65,19 +65,19 @@ static bool is_right(const work *w, int32_t n_parts, long round)
     bool is_all = true;
 
     for (int32_t part = 0; part < n_parts; part++)
-        is_all &= w->found_in[part][round % KC_CREW_ROUNDS] == round &&
-                  w->found[part][round % KC_CREW_ROUNDS] == (double)round + 0.5;
+        is_all &= w->found_in[part][round % KC_SPIN_ROUNDS] == round &&
+                  w->found[part][round % KC_SPIN_ROUNDS] == (double)round + 0.5;
     return is_all;
 }
 
 /* Ends the rounds after *ended up to `last`, each of which must have been run by all. */
-static bool end_rounds(kc_crew *crew, const work *w, long *ended, long last)
+static bool end_rounds(kc_spin_team *team, const work *w, long *ended, long last)
 {
     bool is_all = true;
 
     while (*ended < last) {
-        kc_crew_end(crew);
-        is_all &= is_right(w, crew->n_parts, ++*ended);
+        kc_spin_team_end(team);
+        is_all &= is_right(w, team->n_parts, ++*ended);
     }
     return is_all;
 }
@@ -86,45 +86,45 @@ static bool end_rounds(kc_crew *crew, const work *w, long *ended, long last)
  * not run once in each. */
 static bool runs_each_once(kc_call *call, work *w, int n_rounds, double pause)
 {
-    kc_crew crew;
+    kc_spin_team team;
     bool is_all = true;
     double start = kc_clock();
     long ended = 0;
 
     w->caller = pthread_self();
-    kc_crew_hire(&crew, call, N_PARTS, run_part, w);
-    for (long round = 1; round <= n_rounds || (crew.n_parts > 1 && !had_help(w, start)); round++) {
+    kc_spin_team_open(&team, call, N_PARTS, run_part, w);
+    for (long round = 1; round <= n_rounds || (team.n_parts > 1 && !had_help(w, start)); round++) {
         order o = {.round = round, .number = 2.0 * (double)round + 1};
-        kc_crew_begin(&crew, &o);
-        is_all &= end_rounds(&crew, w, &ended, w->is_overlapped ? round - 1 : round);
+        kc_spin_team_begin(&team, &o);
+        is_all &= end_rounds(&team, w, &ended, w->is_overlapped ? round - 1 : round);
         if (round % 10 == 0) {
-            is_all &= end_rounds(&crew, w, &ended, round);
+            is_all &= end_rounds(&team, w, &ended, round);
             if (pause > 0 && round % 100 == 0)
                 pause_for(pause);
-            kc_crew_muster(&crew);
+            kc_spin_team_wake(&team);
         }
     }
-    while (crew.n_ended != crew.n_begun)
-        kc_crew_end(&crew);
-    kc_crew_dismiss(&crew);
-    for (int32_t part = 0; part < crew.n_parts; part++)
-        is_all &= atomic_load(&w->runs[part]) == (long)crew.n_begun;
+    while (team.n_ended != team.n_begun)
+        kc_spin_team_end(&team);
+    kc_spin_team_close(&team);
+    for (int32_t part = 0; part < team.n_parts; part++)
+        is_all &= atomic_load(&w->runs[part]) == (long)team.n_begun;
     return is_all && atomic_load(&w->n_wrong) == 0;
 }
 
 /* As many CPUs as the pool is to believe in, and patient threads. */
-static kc_context *make_crew_context(void)
+static kc_context *make_team_context(void)
 {
     kc_context *ctx = make_context(N_PARTS, NULL);
 
     ctx->n_cpus = N_PARTS;
-    ctx->crew_patience = PATIENCE;
+    ctx->spin_patience = PATIENCE;
     return ctx;
 }
 
 static void check_rounds(work *w, int n_rounds, double pause)
 {
-    kc_context *ctx = make_crew_context();
+    kc_context *ctx = make_team_context();
     kc_call call;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
@@ -171,16 +171,16 @@ static void a_thread_that_takes_long_is_waited_for(void)
 
 static void where_the_pool_is_busy_the_caller_is_alone(void)
 {
-    kc_context *ctx = make_crew_context();
+    kc_context *ctx = make_team_context();
     held_call *held = start_held_call(ctx);
     work w = {0};
     kc_call call;
-    kc_crew crew;
+    kc_spin_team team;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
-    kc_crew_hire(&crew, &call, N_PARTS, run_part, &w);
-    CHECK(crew.n_parts == 1);
-    kc_crew_dismiss(&crew);
+    kc_spin_team_open(&team, &call, N_PARTS, run_part, &w);
+    CHECK(team.n_parts == 1);
+    kc_spin_team_close(&team);
     CHECK(runs_each_once(&call, &w, 100, 0));
     CHECK(atomic_load(&w.n_helped) == 0 && atomic_load(&w.runs[1]) == 0);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
@@ -192,31 +192,31 @@ static void without_a_cpu_for_each_the_caller_is_alone(void)
 {
     kc_context *ctx = make_context(N_PARTS, NULL);
     kc_call call;
-    kc_crew crew;
+    kc_spin_team team;
     work w = {0};
 
     ctx->n_cpus = N_PARTS - 1;
     REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
-    kc_crew_hire(&crew, &call, N_PARTS, run_part, &w);
-    CHECK(crew.n_parts == 1);
-    kc_crew_dismiss(&crew);
+    kc_spin_team_open(&team, &call, N_PARTS, run_part, &w);
+    CHECK(team.n_parts == 1);
+    kc_spin_team_close(&team);
     CHECK(atomic_load(&ctx->pool_holder) == 0);
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
 }
 
-static void a_crew_is_never_larger_than_asked_for(void)
+static void a_team_is_never_larger_than_requested(void)
 {
-    kc_context *ctx = make_crew_context();
+    kc_context *ctx = make_team_context();
     kc_call call;
-    kc_crew crew;
+    kc_spin_team team;
     work w = {0};
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "rounds", NULL) == KC_OK);
     for (int32_t n = 1; n <= 8; n++) {
-        kc_crew_hire(&crew, &call, n, run_part, &w);
-        CHECK(crew.n_parts == (n < N_PARTS ? n : N_PARTS));
-        kc_crew_dismiss(&crew);
+        kc_spin_team_open(&team, &call, n, run_part, &w);
+        CHECK(team.n_parts == (n < N_PARTS ? n : N_PARTS));
+        kc_spin_team_close(&team);
     }
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
@@ -230,6 +230,6 @@ int main(void)
     RUN(a_thread_that_takes_long_is_waited_for);
     RUN(where_the_pool_is_busy_the_caller_is_alone);
     RUN(without_a_cpu_for_each_the_caller_is_alone);
-    RUN(a_crew_is_never_larger_than_asked_for);
+    RUN(a_team_is_never_larger_than_requested);
     return kc_test_end();
 }

@@ -15,7 +15,7 @@
 
 /* Samples of a block: tiles of six rows, the more the larger the set, since values with a changed
  * point are computed for the rest of the block. */
-#define MOST_TILES ((size_t)16)
+#define MAX_TILES ((size_t)16)
 #define POINTS_PER_TILE ((size_t)64)
 
 /* Columns of one chunk of parallel work; work that is worth a second thread, in multiply-adds. */
@@ -27,10 +27,10 @@
 
 /* ---- A block of samples -------------------------------------------------------------------- */
 
-typedef struct study {
+typedef struct online_pass {
     kc_call *call;
     kc_online *online;
-    const kc_lesson *lesson;
+    const kc_training_input *input;
     kc_online_report *report;
     const kc_packed *x;
     int64_t first;        /* number of sample 0 */
@@ -49,21 +49,22 @@ typedef struct study {
     size_t workspace_bytes;
     double *values, *sums, *steps; /* n_outputs */
     atomic_bool has_overflowed;
-} study;
+} online_pass;
 
-static size_t sample_at(const study *s, size_t place)
+static size_t sample_at(const online_pass *s, size_t place)
 {
     return s->order != NULL ? (size_t)s->order[place] : place;
 }
 
 /* Of the samples with the points, as they are now. */
-static kc_plan plan_of(const study *s)
+static kc_plan plan_of(const online_pass *s)
 {
     return kc_plan_make(s->online->set.kernel, s->x, &s->online->set.points.points);
 }
 
 /* Kernel values of rows first .. n_rows - 1 of the block with some points. */
-static void fill_columns(study *s, size_t first, size_t col_begin, size_t n_cols, void *workspace)
+static void fill_columns(online_pass *s, size_t first, size_t col_begin, size_t n_cols,
+                         void *workspace)
 {
     const kc_active *set = &s->online->set;
     const kc_plan plan = plan_of(s);
@@ -84,14 +85,14 @@ static void fill_columns(study *s, size_t first, size_t col_begin, size_t n_cols
 
 static void fill_chunk(void *data, size_t chunk, int32_t worker)
 {
-    study *s = data;
+    online_pass *s = data;
     const size_t begin = chunk * CHUNK_COLS;
 
     fill_columns(s, 0, begin, kc_min(CHUNK_COLS, s->online->set.n - begin),
                  s->workspace + (size_t)worker * s->workspace_bytes);
 }
 
-static kc_status check_values(study *s)
+static kc_status check_values(online_pass *s)
 {
     if (atomic_load_explicit(&s->has_overflowed, memory_order_relaxed))
         return kc_fail(s->call->err, KC_ERR_RANGE,
@@ -99,13 +100,13 @@ static kc_status check_values(study *s)
     return KC_OK;
 }
 
-static size_t work_of(const study *s)
+static size_t work_of(const online_pass *s)
 {
     return s->n_rows * s->online->set.n * plan_of(s).work;
 }
 
 /* Kernel values of all samples of the block with all points. */
-static kc_status fill_block(study *s)
+static kc_status fill_block(online_pass *s)
 {
     const size_t n = s->online->set.n;
 
@@ -121,29 +122,29 @@ static kc_status fill_block(study *s)
 
 /* ---- One sample ---------------------------------------------------------------------------- */
 
-static double weight_of(const study *s, size_t i)
+static double weight_of(const online_pass *s, size_t i)
 {
-    const double *weights = s->lesson->data->weights;
+    const double *weights = s->input->data->weights;
 
     return weights != NULL ? weights[i] : 1.0;
 }
 
-static void count_mistake(const study *s, size_t i, double value)
+static void count_mistake(const online_pass *s, size_t i, double value)
 {
     s->report->mistakes[s->pass]++;
-    s->report->criterion[s->pass] += weight_of(s, i) * (s->lesson->settings->margin - value);
+    s->report->criterion[s->pass] += weight_of(s, i) * (s->input->settings->margin - value);
     s->report->n_updates++;
     kc_count(&s->online->n_updates, 1);
 }
 
 /* Each output on its own: z f <= margin is a mistake. */
-static bool find_separate_steps(study *s, size_t i, double step)
+static bool find_separate_steps(online_pass *s, size_t i, double step)
 {
-    const double margin = s->lesson->settings->margin;
+    const double margin = s->input->settings->margin;
     bool is_any = false;
 
     for (size_t o = 0; o < s->online->set.n_outputs; o++) {
-        const bool is_own = s->lesson->data->classes[i] == kc_online_positive(s->online, o);
+        const bool is_own = s->input->data->classes[i] == kc_online_positive(s->online, o);
         const double value = is_own ? s->values[o] : -s->values[o];
 
         s->steps[o] = 0;
@@ -157,9 +158,9 @@ static bool find_separate_steps(study *s, size_t i, double step)
 }
 
 /* The output of the class against the best of the others. */
-static bool find_direct_steps(study *s, size_t i, double step)
+static bool find_direct_steps(online_pass *s, size_t i, double step)
 {
-    const size_t own = (size_t)s->lesson->data->classes[i];
+    const size_t own = (size_t)s->input->data->classes[i];
     size_t other = own == 0 ? 1 : 0;
 
     for (size_t o = 0; o < s->online->set.n_outputs; o++) {
@@ -168,7 +169,7 @@ static bool find_direct_steps(study *s, size_t i, double step)
             other = o;
     }
     const double value = s->values[own] - s->values[other];
-    if (value > s->lesson->settings->margin)
+    if (value > s->input->settings->margin)
         return false;
     count_mistake(s, i, value);
     s->steps[own] = step;
@@ -197,7 +198,7 @@ static void log_update(kc_online *online, size_t place, const double *steps)
 }
 
 /* K(x, x) + offset: what budgets weigh points by. */
-static kc_status find_diag(const study *s, size_t i, double *out)
+static kc_status find_diag(const online_pass *s, size_t i, double *out)
 {
     const kc_active *set = &s->online->set;
     double value[1] = {0}; /* of either type */
@@ -213,7 +214,7 @@ static kc_status find_diag(const study *s, size_t i, double *out)
     return KC_OK;
 }
 
-static kc_status find_values(study *s, const void *k)
+static kc_status find_values(online_pass *s, const void *k)
 {
     const kc_active *set = &s->online->set;
 
@@ -227,13 +228,13 @@ static kc_status find_values(study *s, const void *k)
 }
 
 /* Learns from row r of the block; *changed: the place that has another point now. */
-static kc_status learn_row(study *s, size_t r, double eta, size_t *changed)
+static kc_status learn_row(online_pass *s, size_t r, double eta, size_t *changed)
 {
     kc_online *online = s->online;
     kc_active *set = &online->set;
     const size_t i = sample_at(s, s->begin + r);
     const double step = eta * weight_of(s, i);
-    kc_newcomer x = {
+    kc_candidate x = {
         .x = s->x,
         .row = i,
         .id = s->first + (int64_t)i,
@@ -262,7 +263,7 @@ static kc_status learn_row(study *s, size_t r, double eta, size_t *changed)
 }
 
 /* Learns from the samples of the block, values of which are there. */
-static kc_status learn_block(study *s, double eta)
+static kc_status learn_block(online_pass *s, double eta)
 {
     const kc_active *set = &s->online->set;
 
@@ -283,15 +284,15 @@ static kc_status learn_block(study *s, double eta)
 
 /* ---- One dense sample: no memory is taken --------------------------------------------------- */
 
-static kc_status study_one(study *s)
+static kc_status learn_one(online_pass *s)
 {
     kc_online *online = s->online;
     kc_call *call = s->call;
-    const double eta = s->lesson->settings->eta[0];
+    const double eta = s->input->settings->eta[0];
 
     KC_TRY(kc_online_prepare(call->ctx, online, 1, 0, call->err));
     KC_TRY(kc_online_prepare_probe(call->ctx, online, call->err));
-    KC_TRY(kc_growing_read(&online->probe, s->lesson->data->x, 0, call->err));
+    KC_TRY(kc_growing_read(&online->probe, s->input->data->x, 0, call->err));
     s->x = &online->probe.points;
     s->n_rows = 1;
     s->k = online->k;
@@ -314,10 +315,10 @@ static size_t block_rows(const kc_online *online)
 {
     const size_t tiles = online->set.n / POINTS_PER_TILE;
 
-    return KC_TILE_ROWS * kc_max(1, kc_min(MOST_TILES, tiles));
+    return KC_TILE_ROWS * kc_max(1, kc_min(MAX_TILES, tiles));
 }
 
-static kc_status reserve_block(study *s)
+static kc_status reserve_block(online_pass *s)
 {
     kc_active *set = &s->online->set;
     size_t nnz = 0;
@@ -327,7 +328,7 @@ static kc_status reserve_block(study *s)
     return kc_online_prepare(s->call->ctx, s->online, s->n_rows, nnz, s->call->err);
 }
 
-static kc_status study_block(study *s, double eta)
+static kc_status run_block(online_pass *s, double eta)
 {
     kc_call *call = s->call;
     const kc_active *set = &s->online->set;
@@ -349,7 +350,7 @@ static kc_status study_block(study *s, double eta)
 
 /* The samples that are there, in an order that is made from scratch for every pass: passes may be
  * made by several calls. */
-static void set_order(study *s, int32_t *order)
+static void set_order(online_pass *s, int32_t *order)
 {
     uint64_t *random = s->online->random;
     size_t n = 0;
@@ -360,29 +361,29 @@ static void set_order(study *s, int32_t *order)
             order[n++] = (int32_t)i;
     s->n_used = n;
     s->order = order;
-    if (!s->lesson->settings->is_shuffled)
+    if (!s->input->settings->is_shuffled)
         return;
     memcpy(rng.state, random, sizeof rng.state);
     kc_rng_shuffle(&rng, order, n);
     memcpy(random, rng.state, sizeof rng.state);
 }
 
-static kc_status study_pass(study *s, int32_t *order)
+static kc_status run_pass(online_pass *s, int32_t *order)
 {
     s->n_used = s->x->n;
     if (order != NULL)
         set_order(s, order);
     for (s->begin = 0; s->begin < s->n_used; s->begin += s->n_rows)
-        KC_TRY(study_block(s, s->lesson->settings->eta[s->pass]));
+        KC_TRY(run_block(s, s->input->settings->eta[s->pass]));
     return KC_OK;
 }
 
-static kc_status study_passes(study *s)
+static kc_status run_passes(online_pass *s)
 {
-    const kc_perceptron_settings *settings = s->lesson->settings;
+    const kc_perceptron_settings *settings = s->input->settings;
     kc_call *call = s->call;
     kc_online_report *report = s->report;
-    const bool has_order = settings->is_shuffled || s->lesson->data->weights != NULL;
+    const bool has_order = settings->is_shuffled || s->input->data->weights != NULL;
     int32_t *order = NULL;
 
     const kc_plan plan = plan_of(s);
@@ -394,7 +395,7 @@ static kc_status study_passes(study *s)
     if (s->workspace == NULL || (has_order && order == NULL))
         return kc_fail_nomem(call->err);
     for (s->pass = 0; s->pass < settings->n_passes && !report->is_converged; s->pass++) {
-        KC_TRY(study_pass(s, order));
+        KC_TRY(run_pass(s, order));
         report->n_done = s->pass + 1;
         report->is_converged = report->mistakes[s->pass] == 0;
         call->progress.n_iter = s->pass + 1;
@@ -406,37 +407,37 @@ static kc_status study_passes(study *s)
     return KC_OK;
 }
 
-static kc_status study_many(study *s)
+static kc_status learn_many(online_pass *s)
 {
     kc_call *call = s->call;
     kc_packed x;
     kc_status status;
 
-    KC_TRY(kc_prepare(call, s->online->set.kernel, s->lesson->data->x, NULL, s->online->set.dtype,
-                      &x));
+    KC_TRY(
+        kc_prepare(call, s->online->set.kernel, s->input->data->x, NULL, s->online->set.dtype, &x));
     s->x = &x;
-    status = study_passes(s);
+    status = run_passes(s);
     kc_packed_free(call->ctx, &x);
     return status;
 }
 
-static bool is_plain(const kc_online *online, const kc_lesson *lesson)
+static bool is_plain(const kc_online *online, const kc_training_input *input)
 {
-    return lesson->data->x->n_rows == 1 && lesson->settings->n_passes == 1 &&
+    return input->data->x->n_rows == 1 && input->settings->n_passes == 1 &&
            !online->set.points.points.is_sparse && kc_kernel_is_plain(online->set.kernel) &&
-           (lesson->data->weights == NULL || lesson->data->weights[0] != 0.0);
+           (input->data->weights == NULL || input->data->weights[0] != 0.0);
 }
 
-kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *lesson,
-                          kc_online_report *report)
+kc_status kc_online_run_passes(kc_call *call, kc_online *online, const kc_training_input *input,
+                               kc_online_report *report)
 {
     const size_t n_outputs = online->set.n_outputs;
-    const int64_t first = lesson->first >= 0 ? lesson->first : online->n_seen;
+    const int64_t first = input->first >= 0 ? input->first : online->n_seen;
     int64_t end = first;
-    study s = {
+    online_pass s = {
         .call = call,
         .online = online,
-        .lesson = lesson,
+        .input = input,
         .report = report,
         .first = first,
         .may_be_known = first < online->n_seen,
@@ -446,10 +447,10 @@ kc_status kc_online_study(kc_call *call, kc_online *online, const kc_lesson *les
     };
     kc_status status;
 
-    kc_count(&end, lesson->data->x->n_rows);
-    KC_TRY(kc_online_check(call, online, lesson->data));
+    kc_count(&end, input->data->x->n_rows);
+    KC_TRY(kc_online_check(call, online, input->data));
     online->is_learning = true;
-    status = is_plain(online, lesson) ? study_one(&s) : study_many(&s);
+    status = is_plain(online, input) ? learn_one(&s) : learn_many(&s);
     online->is_learning = false;
     if (status == KC_OK || s.has_learnt) /* numbers of samples that may be kept are taken */
         online->n_seen = end > online->n_seen ? end : online->n_seen;
