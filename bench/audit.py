@@ -129,7 +129,7 @@ def sub_problems(problem: Problem, y: np.ndarray, solution: Solution) -> Iterato
     n = len(y)
     beta = np.zeros(n)
     beta[solution.support] = solution.coef[0]
-    everyone = np.ones(n, dtype=bool)
+    everywhere = np.ones(n, dtype=bool)
     rows = np.arange(n)
     if problem.task == "one_class":
         yield SubProblem(
@@ -140,7 +140,7 @@ def sub_problems(problem: Problem, y: np.ndarray, solution: Solution) -> Iterato
             hi=np.ones(n),
             epsilon=0.0,
             intercept=float(solution.intercept[0]),
-            groups=[everyone],
+            groups=[everywhere],
             sums=[problem.nu * n],
         )
         return
@@ -153,7 +153,7 @@ def sub_problems(problem: Problem, y: np.ndarray, solution: Solution) -> Iterato
         hi=np.full(n, problem.C),
         epsilon=0.0 if is_nu else problem.epsilon,
         intercept=None if is_nu else float(solution.intercept[0]),
-        groups=[everyone],
+        groups=[everywhere],
         sums=[0.0],
     )
 

@@ -158,7 +158,7 @@ static void the_environment_gives_the_default_in_order(void)
     kc_context *ctx = NULL;
     setenv("KCORE_NUM_THREADS", "3", 1);
     REQUIRE(kc_context_create(&config, &ctx, NULL) == KC_OK);
-    CHECK(kc_context_threads(ctx) == 6); /* who says a number gets it */
+    CHECK(kc_context_threads(ctx) == 6); /* a number that is said counts */
     kc_context_free(ctx);
     unsetenv("KCORE_NUM_THREADS");
 }

@@ -1,5 +1,5 @@
-/* Steps on the worst few: the same bits however a pass is cut and wherever rows come from, and who
- * is sent there.  test_block.c audits what they find. */
+/* Steps on the worst few: the same bits however a pass is cut and wherever rows come from, and
+ * which problems take them.  test_block.c audits what they find. */
 #include <string.h>
 
 #include "dual_case.h"

@@ -1,5 +1,5 @@
-/* base/kc_spin_team.h: every part of every round once and in order, whoever sleeps, comes late or
- * is busy, and whether or not rounds overlap. */
+/* base/kc_spin_team.h: every part of every round once and in order, whichever thread sleeps, is
+ * late or is busy, and whether or not rounds overlap. */
 #include "base/kc_spin_team.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ enum { N_PARTS = 3 };
 /* Threads wait for orders this long, several times as long as a system lets a thread run before it
  * is another's turn: there is help even where the machine is so busy that all share one CPU. */
 #define PATIENCE 0.025
-#define SLEEP (2 * PATIENCE) /* a pause in which those who wait fall asleep */
+#define SLEEP (2 * PATIENCE) /* a pause in which threads that wait fall asleep */
 
 typedef struct work {
     pthread_t caller;
@@ -54,7 +54,7 @@ static void run_part(void *data, const void *words, int32_t part)
     w->found_in[part][o->round % KC_SPIN_ROUNDS] = o->round;
 }
 
-/* Someone else has run a part, or had a minute to do so. */
+/* Another thread has run a part, or had a minute to do so. */
 static bool had_help(const work *w, double start)
 {
     return atomic_load(&w->n_helped) > 0 || kc_clock() > start + 60;
@@ -82,7 +82,7 @@ static bool end_rounds(kc_spin_team *team, const work *w, long *ended, long last
     return is_all;
 }
 
-/* n rounds, and more until there was help, with a muster after every tenth; false where a part was
+/* n rounds, and more until there was help, with a wake after every tenth; false where a part was
  * not run once in each. */
 static bool runs_each_once(kc_call *call, work *w, int n_rounds, double pause)
 {

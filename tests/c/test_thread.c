@@ -1,4 +1,4 @@
-/* base/kc_thread.h: every chunk once, whoever runs it, whatever goes on around. */
+/* base/kc_thread.h: every chunk once, on any thread, whatever goes on around. */
 #include "base/kc_thread.h"
 
 #include <string.h>
@@ -418,7 +418,7 @@ static void the_last_worker_wakes_the_caller(void)
         CHECK(kc_parallel_for(&call, 2, leave_the_caller_waiting_shortly, &has_begun) == KC_OK);
         n_quick += kc_clock() - start < 0.004;
     }
-    CHECK(n_quick >= 40); /* where nobody wakes it, it sleeps for 5 ms */
+    CHECK(n_quick >= 40); /* where no thread wakes it, it sleeps for 5 ms */
     CHECK(kc_call_end(&call, KC_OK) == KC_OK);
     kc_context_free(ctx);
 }

@@ -43,7 +43,7 @@ static int answer(void *data, const int64_t *rows, int64_t n_rows, const int64_t
     return 0;
 }
 
-/* A case, its matrix and who is asked for it. */
+/* A case, its matrix and the function that gives it. */
 typedef struct world {
     svm_case c;
     double *k;
@@ -120,7 +120,7 @@ static void all_types_are_fitted_as_by_the_kernel_itself(void)
     check_type(KC_C_SVC, 2500, 3, 100);
 }
 
-/* By pairs of rows the steps are the same, whoever computes them. */
+/* By pairs of rows the steps are the same, whether or not the caller computes them. */
 static void small_fits_are_equal_to_the_bit(void)
 {
     kc_svm_settings settings = settings_of(KC_C_SVC);

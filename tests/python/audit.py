@@ -1,6 +1,6 @@
 """What a solution of an SVM problem is worth, recomputed from the definitions in float64.
 
-Neutral: it knows kernel matrices, coefficients and intercepts, and nothing of who found them. Each
+Neutral: it knows kernel matrices, coefficients and intercepts, and not how they were found. Each
 formulation is written down once as its primal objective and once as its dual problem,
 
     maximise  t'b - 1/2 b'K b - epsilon sum |b|,   lo <= b <= hi,   sums of groups fixed,
@@ -90,9 +90,9 @@ def c_svc(K, y, C):
     def primal(values, norm, intercept):
         return 0.5 * norm + C @ np.maximum(0, 1 - y * (values + intercept))
 
-    everyone = np.ones(len(y), bool)
+    everywhere = np.ones(len(y), bool)
     return Problem(
-        K, y.astype(float), np.where(y > 0, 0, -C), np.where(y > 0, C, 0), [(everyone, 0.0)], 0.0,
+        K, y.astype(float), np.where(y > 0, 0, -C), np.where(y > 0, C, 0), [(everywhere, 0.0)], 0.0,
         primal,
     )  # fmt: skip
 
@@ -103,8 +103,8 @@ def eps_svr(K, y, C, epsilon):
     def primal(values, norm, intercept):
         return 0.5 * norm + C @ np.maximum(0, abs(values + intercept - y) - epsilon)
 
-    everyone = np.ones(len(y), bool)
-    return Problem(K, y, -C, C, [(everyone, 0.0)], epsilon, primal)
+    everywhere = np.ones(len(y), bool)
+    return Problem(K, y, -C, C, [(everywhere, 0.0)], epsilon, primal)
 
 
 def one_class(K, nu, weights):
@@ -112,8 +112,8 @@ def one_class(K, nu, weights):
         rho = -intercept
         return 0.5 * norm - nu * weights.sum() * rho + weights @ np.maximum(0, rho - values)
 
-    zero, everyone = np.zeros(len(K)), np.ones(len(K), bool)
-    return Problem(K, zero, zero, weights, [(everyone, nu * weights.sum())], 0.0, primal)
+    zero, everywhere = np.zeros(len(K)), np.ones(len(K), bool)
+    return Problem(K, zero, zero, weights, [(everywhere, nu * weights.sum())], 0.0, primal)
 
 
 def nu_svc(K, y, nu, weights):
@@ -154,8 +154,8 @@ def nu_svr(K, y, nu, C):
         slack = np.maximum(0, errors[None, :] - tubes[:, None])
         return 0.5 * norm + (slack @ C + total * tubes).min()
 
-    everyone = np.ones(len(y), bool)
-    return Problem(K, y, -C, C, [(everyone, 0.0)], 0.0, primal, is_halved=True)
+    everywhere = np.ones(len(y), bool)
+    return Problem(K, y, -C, C, [(everywhere, 0.0)], 0.0, primal, is_halved=True)
 
 
 # ---- Kernels, from the definitions
@@ -208,11 +208,11 @@ def pairs(model, codes):
 
 def rests(model, codes):
     """Of one-vs-rest: the same, with None for j and all samples; the class is +1."""
-    coef, everyone = dense(model.dual_coef_), np.arange(len(codes))
+    coef, everywhere = dense(model.dual_coef_), np.arange(len(codes))
     for i in range(len(model.classes_)):
         b = np.zeros(len(codes))
         b[model.support_] = coef[i]
-        yield i, None, everyone, b, model.intercept_[i]
+        yield i, None, everywhere, b, model.intercept_[i]
 
 
 def dense(coef):

@@ -12,7 +12,7 @@ from kcore.svm import SVC, NuSVC
 
 
 def blobs(n: int, n_classes: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return overlapping classes of unequal sizes, more than enough samples for a team."""
+    """Return overlapping classes of unequal sizes, enough samples for solving side by side."""
     rng = np.random.default_rng(seed)
     y = np.minimum(rng.geometric(0.3, n) - 1, n_classes - 1)
     return rng.normal(size=(n, d)) + rng.normal(scale=1.5, size=(n_classes, d))[y], y

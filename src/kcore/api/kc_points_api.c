@@ -1,4 +1,4 @@
-/* kc_check_points: what every call asks of its samples, for those who hand them on to others. */
+/* kc_check_points: what every call demands of its samples, for callers that hand them on. */
 #include "data/kc_points.h"
 
 kc_status kc_check_points(kc_context *ctx, const kc_run *run, const kc_points *points,

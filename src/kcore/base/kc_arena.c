@@ -3,7 +3,7 @@
  * Within a call, blocks given back by kc_arena_release are not returned but the largest is kept
  * aside, so that work in rounds does not pay for fresh pages in every round.  Between calls, one
  * block remains that holds all that the last call took, so that the next call like it allocates
- * nothing.  Under AddressSanitizer the parts that nobody has taken are poisoned, and a gap stands
+ * nothing.  Under AddressSanitizer the parts that are not taken are poisoned, and a gap stands
  * between pieces. */
 #include "base/kc_arena.h"
 

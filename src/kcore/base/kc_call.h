@@ -28,7 +28,7 @@ typedef struct kc_call {
     const kc_cancel *cancel;
     kc_progress_fn *on_progress;
     void *progress_data;
-    kc_progress progress;     /* kept up to date by whoever works */
+    kc_progress progress;     /* kept up to date by the work itself */
     atomic_int stop;          /* kc_status: KC_OK, KC_ERR_CANCELLED or KC_ERR_TIME */
     pthread_t caller;         /* the thread that began the call, and alone asks the callback */
     const char *stopped_by;   /* what the error text names */

@@ -1,5 +1,5 @@
 /* The context, as base/ sees it: where memory comes from, the pool, the arena kept for the next
- * call.  Everything that changes is atomic or belongs to whoever holds the pool, so that any number
+ * call.  Everything that changes is atomic or belongs to the holder of the pool, so that any number
  * of threads may use one context without a lock. */
 #ifndef KC_CONTEXT_H
 #define KC_CONTEXT_H
@@ -24,7 +24,7 @@ struct kc_context {
     double spin_patience;      /* seconds: base/kc_spin_team.h */
     int32_t default_threads;
     atomic_int n_threads;      /* what kc_context_set_threads said; 0: default_threads */
-    atomic_uint pool_holder;   /* 0: the pool is free; else the fork count of who holds it */
+    atomic_uint pool_holder;   /* 0: the pool is free; else the fork count of its holder */
     kc_pool *pool;             /* the holder's; NULL until the first use */
     _Atomic(kc_arena *) spare; /* the arena of the last call, empty; taken by exchange */
     _Atomic(void *) shelf[KC_SHELF_PLACES]; /* large blocks for the next need: base/kc_alloc.c */

@@ -1,4 +1,4 @@
-/* How many threads to use where nobody says. */
+/* How many threads to use where the caller does not say. */
 #ifndef KC_CPU_H
 #define KC_CPU_H
 

@@ -3,7 +3,7 @@
  *   kc_pool *pool = kc_pool_borrow(ctx, 3);       NULL: busy, or no thread to be had
  *   kc_pool_open(pool, 3, task, data);            up to 3 threads begin task(data, 1 .. 3)
  *   task(data, 0);                                the caller does its part
- *   kc_pool_close(pool);                          who has not begun by now stays away
+ *   kc_pool_close(pool);                          a thread that has not begun by now does not
  *   while (!kc_pool_wait(pool, 0.01))             the others finish
  *       poll;
  *   kc_pool_return(ctx);

@@ -77,7 +77,7 @@ static void stand_by(void *data, int32_t worker)
     }
 }
 
-/* ---- Who is there -------------------------------------------------------------------------- */
+/* ---- Which threads are there --------------------------------------------------------------- */
 
 static void open_pool(kc_spin_team *team)
 {
@@ -134,7 +134,7 @@ void kc_spin_team_open(kc_spin_team *team, kc_call *call, int32_t n_parts, kc_pa
     open_pool(team);
 }
 
-/* Whether everybody is there, or may be. */
+/* Whether all threads are there, or may be. */
 static bool is_complete(const kc_spin_team *team)
 {
     bool is_any_gone = team->has_gap;
@@ -207,8 +207,8 @@ static void run_part(kc_spin_team *team, kc_spin_round *round, int32_t part)
     round->is_done[part] = true;
 }
 
-/* Before someone else goes on with a part: what is left of it to the caller, of the round that is
- * under way. */
+/* Before another thread goes on with a part: the caller does what it has to do of it in the round
+ * that is under way. */
 static void catch_up(kc_spin_team *team, int32_t part)
 {
     kc_spin_round *round = &team->round[team->n_ended % KC_SPIN_ROUNDS];
@@ -246,7 +246,7 @@ void kc_spin_team_end(kc_spin_team *team)
             team->has_gap = true;
             run_part(team, round, part);
         }
-    /* Who lost its CPU is sent no more orders, until a muster that is not left out. */
+    /* A thread that lost its CPU is sent no more orders, until a wake that is not left out. */
     team->has_gap |= team->n_rests > 0;
     team->n_ended++;
 }

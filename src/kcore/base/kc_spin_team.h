@@ -39,9 +39,9 @@
 /* What an order may take. */
 #define KC_SPIN_ORDER_BYTES 56
 
-/* How many seconds a thread waits for an order: longer than a round takes, since whoever leaves is
- * missed until the next muster.  Contexts have it, for tests on machines where threads share CPUs.
- */
+/* How many seconds a thread waits for an order: longer than a round takes, since a thread that
+ * leaves comes back at the next wake only.  Contexts have it, for tests on machines where threads
+ * share CPUs. */
 #define KC_SPIN_PATIENCE 200e-6
 
 typedef void kc_part_fn(void *data, const void *order, int32_t part);
@@ -61,15 +61,15 @@ typedef struct kc_spin_mail {
     _Alignas(KC_ALIGN) atomic_uint answer;
 } kc_spin_mail;
 
-/* A round, and who was sent its order. */
+/* A round, and which threads were sent its order. */
 typedef struct kc_spin_round {
     _Alignas(8) char order[KC_SPIN_ORDER_BYTES];
     unsigned number[KC_SPIN_MAX_PARTS]; /* of the order to the part's thread; 0: to none */
     bool is_done[KC_SPIN_MAX_PARTS];    /* by the caller */
 } kc_spin_round;
 
-/* Lines are those of the caller, those that nobody writes during rounds, and one for each message.
- */
+/* Cache lines are those of the caller, those that no thread writes during rounds, and one for each
+ * message. */
 typedef struct kc_spin_team {
     int32_t n_parts; /* 1: the caller is alone; it may be anyway */
 
@@ -78,10 +78,10 @@ typedef struct kc_spin_team {
     kc_pool *pool;                       /* NULL: alone */
     unsigned fork_count;                 /* of the process in which the threads are */
     unsigned n_begun, n_ended;           /* rounds */
-    bool has_gap;                        /* someone who was there is not any more */
-    int32_t n_rests;                     /* musters to leave out, since a thread had lost its CPU */
+    bool has_gap;                        /* a thread that was there is not any more */
+    int32_t n_rests;                     /* wakes to leave out, since a thread had lost its CPU */
     kc_spin_round round[KC_SPIN_ROUNDS]; /* the last ones, in turn */
-    unsigned n_sent[KC_SPIN_MAX_PARTS];  /* orders to the part's thread, since the last muster */
+    unsigned n_sent[KC_SPIN_MAX_PARTS];  /* orders to the part's thread, since the last wake */
     _Alignas(KC_ALIGN) kc_part_fn *fn;
     void *data;
     double patience; /* of threads that wait for an order, in seconds */

@@ -21,7 +21,7 @@ int32_t kc_workers(const kc_call *call, size_t n_chunks);
  *
  * Inside a chunk of the same call it runs its own chunks in order, on the thread it is on, as
  * worker 0.  Workers compute under the caller's floating-point environment.  Keeps
- * progress.fraction up to date, unless it is negative: then whoever set it so knows better. */
+ * progress.fraction up to date, unless it is negative, where the function keeps it itself. */
 kc_status kc_parallel_for(kc_call *call, size_t n_chunks, kc_chunk_fn *fn, void *data);
 
 /* Lets the system find the pages of a large block now, a few at a time: it may take milliseconds

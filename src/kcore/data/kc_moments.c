@@ -12,8 +12,8 @@
 #include "base/kc_thread.h"
 #include "data/kc_points.h"
 
-/* Rows of a band: their numbers stay in the first-level cache of whoever adds them up, and a table
- * of very many rows takes no more memory than another. */
+/* Rows of a band: their numbers stay in the first-level cache of the thread that adds them up, and
+ * a table of very many rows takes no more memory than another. */
 #define BAND_ROWS ((size_t)65536)
 
 /* Entries of one chunk, and of one piece of a row, after which the clock is asked: a tenth of a

@@ -3,7 +3,8 @@
  *
  * Dense rows whose numbers lie side by side and the values of CSR rows are borrowed from the view,
  * of whichever type they are; anything else is copied once.  Every value is checked, all at
- * once or, by who reads them in their order, just before: then they come from memory only once. */
+ * once or, by a loop that reads rows in order, just before it uses them: then they come from memory
+ * only once. */
 #ifndef KC_ROWWISE_H
 #define KC_ROWWISE_H
 

@@ -69,7 +69,7 @@ size_t kc_tiles_workspace(const kc_evaluation *e, size_t n_rows)
            kc_plan_workspace(&e->plan, n_rows);
 }
 
-/* Few rows have no call: they are done before anybody could want them to stop. */
+/* Few rows have no call: they are done before a stop could matter. */
 static bool may_go_on(const kc_evaluation *e)
 {
     return e->call == NULL || kc_call_poll(e->call) == KC_OK;

@@ -121,7 +121,7 @@ static kc_status find_start(fit *f)
                : kc_expansion_evaluate(f->call, &expansion, f->input->data->x, copy_start, f);
 }
 
-static kc_status take_arrays(fit *f)
+static kc_status take_fit_arrays(fit *f)
 {
     kc_call *call = f->call;
     const kc_active *set = &f->online->set;
@@ -171,7 +171,7 @@ static kc_status open_matrix(fit *f)
                                  &f->store);
 }
 
-static kc_status open_store(fit *f)
+static kc_status open_fit_store(fit *f)
 {
     const kc_active *set = &f->online->set;
     kc_store_config config = {.kernel = set->kernel, .points = &f->x};
@@ -262,7 +262,7 @@ static kc_status solve_logged(fit *f, kc_kernel_problem *problem, kc_perceptron_
 }
 
 /* Some passes of one problem, after those before. */
-static kc_status solve_problem(fit *f, size_t index, int64_t n_before, int64_t n_passes)
+static kc_status solve_output(fit *f, size_t index, int64_t n_before, int64_t n_passes)
 {
     const kc_perceptron_data *data = f->input->data;
     const size_t n_logged = f->log.n;
@@ -317,7 +317,7 @@ static kc_status solve_problems(fit *f)
 
             call->progress.fraction = -1;
             if (!f->is_solved[index] && !kc_call_stopped(call))
-                KC_TRY(solve_problem(f, index, done, n));
+                KC_TRY(solve_output(f, index, done, n));
             kc_arena_release(call->arena, point);
         }
         done += n;
@@ -434,10 +434,10 @@ static void count_rows(const fit *f)
 
 /* ---- Fit ----------------------------------------------------------------------------------- */
 
-static kc_status run(fit *f)
+static kc_status run_fit(fit *f)
 {
-    KC_TRY(open_store(f));
-    KC_TRY(take_arrays(f));
+    KC_TRY(open_fit_store(f));
+    KC_TRY(take_fit_arrays(f));
     KC_TRY(solve_problems(f));
     f->report->is_converged = are_solved(f);
     measure(f);
@@ -471,7 +471,7 @@ kc_status kc_online_solve(kc_call *call, kc_online *online, const kc_training_in
                        (long long)f.first);
     f.n = kc_training_input_samples(input);
     online->is_learning = true;
-    status = run(&f);
+    status = run_fit(&f);
     if (status == KC_ERR_TIME) { /* before there was anything to learn from */
         report->is_converged = 0;
         status = KC_OK;

@@ -12,7 +12,7 @@
 /* Slots are allocated in pieces of about this size, as they are needed. */
 #define SLAB_BYTES ((size_t)8 << 20)
 
-/* What a value counts that is asked for: nobody knows, but enough to keep it. */
+/* What a value of the caller's function counts: its cost is not known, but worth a slot. */
 #define USER_WORK ((size_t)32)
 
 /* A value that is there, and a multiply-add of one that is not, before any was timed. */

@@ -1,5 +1,5 @@
-/* A store: points and kernel (or a given matrix, or someone to ask), and the rows of their Gram
- * matrix worth keeping.
+/* A store: points and kernel (or a given matrix, or a function of the caller's), and the rows of
+ * their Gram matrix worth keeping.
  *
  * One store serves many problems: the pairs of one-vs-one, folds, a path of C, a warm start.  It
  * holds plain kernel values, no labels, and knows nothing of dual variables: what is worth keeping
@@ -57,8 +57,8 @@ typedef enum kc_keep {
     KC_KEEP_HIGH = 2, /* will be wanted again soon */
 } kc_keep;
 
-/* Someone to ask for values: out[i * n_cols + j] = K of the points rows[i] and cols[j], finite.
- * Called by the thread that uses the store, never by a worker. */
+/* The caller's kernel as a function: out[i * n_cols + j] = K of the points rows[i] and cols[j],
+ * finite. Called by the thread that uses the store, never by a worker. */
 typedef kc_status kc_user_values_fn(void *data, kc_call *call, const int32_t *rows, size_t n_rows,
                                     const int32_t *cols, size_t n_cols, double *out);
 
@@ -67,7 +67,7 @@ typedef struct kc_store_config {
     const kc_packed *points;
     kc_user_values_fn *user_fn; /* in place of kernel and points; NULL: none */
     void *user_data;
-    size_t n_user_points;   /* points, where there is someone to ask */
+    size_t n_user_points;   /* points, where there is a user_fn */
     kc_dtype user_dtype;    /* of the rows then */
     size_t cache_bytes;     /* all slots together take no more; room for 2 rows at least */
     const size_t *segments; /* n_segments + 1 increasing bounds, 0 first, n last; NULL: one */
@@ -90,7 +90,7 @@ kc_status kc_store_complete(kc_call *call, kc_store *store);
 /* Whether problems of up to n_max points can use the store on several threads at once. */
 bool kc_store_is_shared(const kc_store *store, size_t n_max, int32_t n_threads);
 
-/* Whether kc_store_part_create takes it: there is nobody to ask. */
+/* Whether kc_store_part_create takes it: not where the caller computes the values. */
 bool kc_store_can_part(const kc_store *store);
 
 /* A store of n of the points alone, distinct, in this order: points with the bytes of the whole's
@@ -136,7 +136,7 @@ const void *kc_store_matrix(const kc_store *store, size_t *ld);
 bool kc_store_is_given(const kc_store *store);
 
 /* Bytes that a copy of the whole matrix of a problem may take: those of the cache.  None where
- * there is someone to ask, who is to be asked for as little as possible. */
+ * the caller computes the values, of which as few as possible are wanted. */
 size_t kc_store_whole_bytes(const kc_store *store);
 
 /* The rows of points[0 .. n_rows), distinct, n_rows <= slots, all misses in one blocked

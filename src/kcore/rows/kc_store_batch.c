@@ -58,7 +58,7 @@ typedef struct batch {
     kc_packed taken;   /* the same points side by side; empty: they are read where they are */
     size_t *n_before;  /* computed rows before row i; n + 1 entries */
     bool has_fresh;    /* some of them go to slots that held nothing */
-    char *user_rows;   /* the computed rows of this pass, where they are asked for; else NULL */
+    char *user_rows;   /* the computed rows of this pass, where the caller computes; else NULL */
     const double *delta;
     const double *grad; /* NULL: fill the slots only */
     double *out;
@@ -218,7 +218,7 @@ static bool take_workspace(kc_call *call, batch *b, size_t n_chunks)
     return b->workspace != NULL && (store->user_fn == NULL || b->user_rows != NULL);
 }
 
-/* The rows of this pass, where there is someone to ask for them. */
+/* The rows of this pass, where the caller computes them. */
 static kc_status compute_user_rows(kc_call *call, batch *b)
 {
     size_t first = b->n_before[b->begin];
@@ -280,7 +280,7 @@ static kc_status run_batch(kc_call *call, batch *b)
                                                               : status;
 }
 
-/* ---- The plan of a batch: who has a slot, who gets one --------------------------------------- */
+/* ---- The plan of a batch: which rows have a slot, which get one ------------------------------ */
 
 static kc_status plan_start(kc_call *call, kc_store *store, const kc_cols *cols,
                             const int32_t *points, size_t n, batch *b)
@@ -414,7 +414,7 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
         if (b->store->entry_work < CHEAP_WORK)
             worth = KC_KEEP_NOT;
         if (b->store->user_fn != NULL && worth == KC_KEEP_NOT)
-            worth = KC_KEEP_LOW; /* to ask again costs more than any slot */
+            worth = KC_KEEP_LOW; /* to compute it again costs more than any slot */
         row->is_high = worth == KC_KEEP_HIGH;
         row->is_dropped = worth == KC_KEEP_NOT;
         if (row->is_computed && row->slot == KC_LRU_MISS && worth != KC_KEEP_NOT)

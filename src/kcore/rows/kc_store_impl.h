@@ -55,7 +55,7 @@ void kc_slot_clear(kc_store *store, int32_t slot);
 void kc_slot_add(kc_store *store, int32_t slot, const kc_cols *cols);
 bool kc_slot_has(const kc_store *store, int32_t slot, const kc_cols *cols);
 
-/* Values of a store with someone to ask, of the store's type: out has room for n_rows * n_cols
+/* Values of a store with a user_fn, of the store's type: out has room for n_rows * n_cols
  * doubles, and holds the values side by side. */
 kc_status kc_store_user_values(kc_call *call, kc_store *store, const int32_t *rows, size_t n_rows,
                                const int32_t *cols, size_t n_cols, void *out);
@@ -69,11 +69,11 @@ kc_status kc_store_user_diag(kc_call *call, kc_store *store, void *out);
 kc_status kc_store_pick(kc_call *call, const kc_store *store, const int32_t *points, size_t n_rows,
                         const int32_t *others, size_t n_cols, void *out, size_t ld);
 
-/* kc_store_gather for a store with someone to ask. */
+/* kc_store_gather for a store with a user_fn. */
 kc_status kc_store_user_gather(kc_call *call, kc_store *store, const int32_t *points, size_t n_rows,
                                const int32_t *others, size_t n_cols, void *out, size_t ld);
 
-/* How many rows of n_cols values are asked for at once. */
+/* How many rows of n_cols values one call of user_fn computes. */
 size_t kc_store_user_max_rows(size_t n_cols);
 
 /* kc_store_apply for the linear kernel. */

@@ -1,21 +1,21 @@
-/* Values that are asked for: a kernel that only the caller of the library can compute.
+/* Values of a kernel that only the caller of the library can compute.
  *
- * Asked on the thread that uses the store and in whole blocks, since every question costs something
- * (in Python, the interpreter's lock and a few calls); the answers are kept as any other rows. */
+ * The caller's function runs on the thread that uses the store, for whole blocks, since every call
+ * costs something (in Python, the interpreter's lock and more); its rows are kept as any others. */
 #include <math.h>
 #include <string.h>
 
 #include "rows/kc_store_impl.h"
 
-/* Bytes of one answer at the most, as doubles: how long the call cannot be stopped. */
-#define ANSWER_BYTES ((size_t)4 << 20)
+/* Bytes of one block at the most, as doubles: how long the call cannot be stopped. */
+#define BLOCK_BYTES ((size_t)4 << 20)
 
-/* The diagonal is asked for in squares of so many points: few questions, and few values in vain. */
+/* The diagonal is taken from squares of so many points: few calls, and few values in vain. */
 #define DIAG_POINTS ((size_t)16)
 
 size_t kc_store_user_max_rows(size_t n_cols)
 {
-    return kc_max(ANSWER_BYTES / sizeof(double) / n_cols, 1);
+    return kc_max(BLOCK_BYTES / sizeof(double) / n_cols, 1);
 }
 
 /* Doubles to floats, in place. */

@@ -23,7 +23,7 @@ bool kc_block_is_too_full(const kc_blocks *s)
     return kc_workset_size_for(&s->state->tuning->block, s->set.n_free) > s->size_limit;
 }
 
-static kc_status take_arrays(kc_blocks *s)
+static kc_status take_block_arrays(kc_blocks *s)
 {
     kc_call *call = s->state->call;
     const size_t n_layers = (size_t)s->state->dual.n_layers;
@@ -40,7 +40,7 @@ static kc_status take_arrays(kc_blocks *s)
     return KC_OK;
 }
 
-static kc_status start(kc_blocks *s)
+static kc_status start_blocks(kc_blocks *s)
 {
     kc_state *state = s->state;
     const kc_dual *dual = &state->dual;
@@ -48,7 +48,7 @@ static kc_status start(kc_blocks *s)
     const size_t limit = kc_min(state->tuning->block.members_limit, n);
 
     s->size_limit = kc_min(kc_block_size_limit(state->tuning, kc_store_dtype(state->store)), n);
-    KC_TRY(take_arrays(s));
+    KC_TRY(take_block_arrays(s));
     KC_TRY(kc_workset_create(state->call, &state->tuning->block, n, dual->n_layers, dual->seed,
                              &s->set));
     KC_TRY(kc_subgram_create(state->call, state->store, &state->tuning->block, &dual->cols, limit,
@@ -73,7 +73,7 @@ static kc_status start(kc_blocks *s)
 /* ---- One outer step, part by part ---------------------------------------------------------- */
 
 /* The peaks of the groups; returns the largest violation. */
-static double look(kc_blocks *s)
+static double find_peaks(kc_blocks *s)
 {
     const kc_state *state = s->state;
     double violation = -HUGE_VAL;
@@ -138,7 +138,7 @@ static bool is_crowded(const kc_blocks *s)
 }
 
 /* Every violator less has made so many support vectors more; the free ones keep their share. */
-static bool will_be_crowded(const kc_blocks *s)
+static bool will_free_outgrow_sets(const kc_blocks *s)
 {
     const kc_tuning *tuning = s->state->tuning;
     const double n_sv = (double)s->front.n_sv;
@@ -160,7 +160,7 @@ static bool is_for_another(const kc_state *s, const kc_stats *stats)
 }
 
 /* After some blocks. */
-static void judge(kc_blocks *s)
+static void note_stats(kc_blocks *s)
 {
     s->stats = (kc_stats){.method = KC_METHOD_BLOCKS,
                           .n_sets = s->n_sets,
@@ -204,15 +204,15 @@ static size_t choose_set(kc_blocks *s, double violation)
     const size_t size = choose_size(s);
     kc_workset_choose(&s->set, &s->front, size, s->n_sets == 0);
     s->n_crowded = is_crowded(s) ? s->n_crowded + 1 : 0;
-    if (will_be_crowded(s))
+    if (will_free_outgrow_sets(s))
         s->n_crowded = s->state->tuning->block.crowded_sets;
     s->old_n_sv = s->front.n_sv;
     s->old_n_violators = s->set.n_violators;
     return kc_max(size, s->set.n_members);
 }
 
-static kc_status step(kc_blocks *s, double violation, size_t size, int64_t last_step,
-                      bool *has_moved)
+static kc_status run_outer_step(kc_blocks *s, double violation, size_t size, int64_t last_step,
+                                bool *has_moved)
 {
     const int64_t n_steps = s->pairs.n_steps;
     const double objective = s->pairs.objective;
@@ -234,7 +234,7 @@ static kc_status step(kc_blocks *s, double violation, size_t size, int64_t last_
 
 /* ---- The driver ---------------------------------------------------------------------------- */
 
-static bool is_over(kc_blocks *s, double violation, int64_t last_step)
+static bool are_blocks_over(kc_blocks *s, double violation, int64_t last_step)
 {
     kc_state *state = s->state;
 
@@ -252,20 +252,20 @@ static bool is_over(kc_blocks *s, double violation, int64_t last_step)
     return true;
 }
 
-static kc_status run(kc_blocks *s)
+static kc_status run_blocks(kc_blocks *s)
 {
     const int64_t last_step = kc_dual_max_iter(&s->state->dual);
 
     for (;;) {
-        const double violation = look(s);
+        const double violation = find_peaks(s);
         bool has_moved = false;
-        if (is_over(s, violation, last_step))
+        if (are_blocks_over(s, violation, last_step))
             return KC_OK;
         const size_t size = choose_set(s, violation);
-        judge(s);
+        note_stats(s);
         if (s->is_given_up)
             return KC_OK;
-        kc_status status = step(s, violation, size, last_step, &has_moved);
+        kc_status status = run_outer_step(s, violation, size, last_step, &has_moved);
         if (kc_stop_of(status, &s->state->stop))
             return KC_OK;
         KC_TRY(status);
@@ -283,10 +283,10 @@ kc_status kc_blocks_run(kc_state *state, bool is_trial, kc_stats *stats, bool *i
 {
     const kc_arena_point point = kc_arena_mark(state->call->arena);
     kc_blocks s = {.state = state, .is_trial = is_trial};
-    kc_status status = start(&s);
+    kc_status status = start_blocks(&s);
 
     if (status == KC_OK)
-        status = run(&s);
+        status = run_blocks(&s);
     state->n_steps = s.pairs.n_steps;
     *stats = s.stats;
     *is_given_up = s.is_given_up;

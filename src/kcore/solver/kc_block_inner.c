@@ -78,7 +78,7 @@ static void reserve_rows(const kc_blocks *s, size_t n_more)
     kc_state_reserve(s->state, n_sv);
 }
 
-static void reserve(void *data)
+static void reserve_block_end(void *data)
 {
     reserve_rows(data, 0);
 }
@@ -105,7 +105,7 @@ static void load_block(kc_blocks *s)
                         .is_rounded = is_rounded(s),
                         .gram = s->sub.values,
                         .ld = s->sub.ld,
-                        .reserve = reserve,
+                        .reserve = reserve_block_end,
                         .reserve_data = s,
                         .n_steps = pairs->n_steps,
                         .objective = pairs->objective};
@@ -205,7 +205,7 @@ static kc_status apply_block(kc_blocks *s)
 }
 
 /* What the block has gained by the rows, now that the gradient after it is known. */
-static double find_gain(const kc_blocks *s)
+static double find_block_gain(const kc_blocks *s)
 {
     const kc_state *state = s->state;
     const kc_pairs *pairs = &s->pairs;
@@ -267,7 +267,7 @@ kc_status kc_block_take(kc_blocks *s, double objective, bool *is_taken)
     KC_TRY(apply_or_end(s));
     *is_taken = true;
     if (is_rounded(s)) {
-        const double gain = find_gain(s);
+        const double gain = find_block_gain(s);
         *is_taken = gain > 0;
         s->has_rounding_failed = !*is_taken || !is_near(s);
         s->pairs.objective = objective - gain;

@@ -157,7 +157,7 @@ static bool is_due(const greedy *s, int64_t last_step)
            s->n_visits >= s->next_look || s->n_visits >= s->next_scaling;
 }
 
-static bool is_over(greedy *s, double violation, int64_t last_step)
+static bool are_rounds_over(greedy *s, double violation, int64_t last_step)
 {
     if (violation < s->state->dual.tol)
         s->state->stop = KC_STOP_CONVERGED;
@@ -190,7 +190,7 @@ static bool is_stopped(greedy *s, double violation)
 }
 
 /* Once for about n visits. */
-static bool is_useless(greedy *s, double violation)
+static bool are_rounds_useless(greedy *s, double violation)
 {
     if (s->n_visits < s->next_look)
         return false;
@@ -221,8 +221,8 @@ static kc_status run_rounds(greedy *s, int64_t last_step)
         if (is_due(s, last_step)) {
             KC_TRY(settle(s));
             const double violation = kc_scan_violation(&s->scan);
-            if (is_over(s, violation, last_step) || is_stopped(s, violation) ||
-                is_useless(s, violation))
+            if (are_rounds_over(s, violation, last_step) || is_stopped(s, violation) ||
+                are_rounds_useless(s, violation))
                 return KC_OK;
             if (has_scaled(s))
                 continue;
@@ -259,7 +259,7 @@ static kc_status run_team(greedy *s, int64_t last_step)
 }
 
 /* Whether the solution can be taken: its gradient is fresh enough, or is so now. */
-static kc_status accept(greedy *s, bool *is_fresh)
+static kc_status accept_greedy(greedy *s, bool *is_fresh)
 {
     const int64_t most =
         s->state->tuning->greedy.fresh_visits_per_point * (int64_t)s->state->dual.n_points;
@@ -272,7 +272,7 @@ static kc_status accept(greedy *s, bool *is_fresh)
     return KC_OK;
 }
 
-static kc_status run(greedy *s)
+static kc_status run_greedy(greedy *s)
 {
     kc_state *state = s->state;
     const int64_t last_step = kc_dual_max_iter(&state->dual);
@@ -282,7 +282,7 @@ static kc_status run(greedy *s)
         KC_TRY(run_team(s, last_step));
         is_fresh = true;
         if (state->stop == KC_STOP_CONVERGED)
-            status = accept(s, &is_fresh);
+            status = accept_greedy(s, &is_fresh);
         if (kc_stop_of(status, &state->stop))
             return KC_OK;
         KC_TRY(status);
@@ -305,7 +305,7 @@ static kc_status complete(kc_state *s)
     return kc_store_complete(s->call, s->store);
 }
 
-static kc_status start(kc_state *state, greedy **out)
+static kc_status start_greedy(kc_state *state, greedy **out)
 {
     greedy *s = kc_call_take(state->call, 1, sizeof *s);
 
@@ -329,8 +329,8 @@ kc_status kc_greedy_run(kc_state *state)
     if (kc_stop_of(status, &state->stop))
         return KC_OK;
     KC_TRY(status);
-    KC_TRY(start(state, &s));
-    status = run(s);
+    KC_TRY(start_greedy(state, &s));
+    status = run_greedy(s);
     state->n_steps = s->microset.n_steps;
     state->n_rounds += s->n_rounds;
     state->n_visits += s->n_visits;

@@ -47,7 +47,7 @@ static int direction(const kc_pairs *pairs, int32_t g, size_t p, double mu, doub
     return grad + kc_number_at(pairs->low[g], p, pairs->lanes) < mu - slack ? -1 : 0;
 }
 
-static size_t count_free(const kc_pairs *pairs, double tol)
+static size_t count_free_members(const kc_pairs *pairs, double tol)
 {
     size_t n = 0;
 
@@ -204,7 +204,7 @@ static void find_shares(const newton *w, const double *off, double *mu)
     mu[1] = (a[0][0] * b[1] - a[1][0] * b[0]) / det;
 }
 
-static void solve(newton *w, const double *off)
+static void solve_system(newton *w, const double *off)
 {
     double mu[2];
 
@@ -310,7 +310,7 @@ static kc_status find_step(newton *w, int *n_rounds, bool *is_found)
         if (!is_positive)
             return KC_OK;
         find_off(w, off);
-        solve(w, off);
+        solve_system(w, off);
         const size_t n_stopped = move(w);
         if (n_stopped == 0) {
             *is_found = settle_sums(w);
@@ -323,7 +323,7 @@ static kc_status find_step(newton *w, int *n_rounds, bool *is_found)
 }
 
 /* What the step gains, from the gradients before and after it. */
-static double find_gain(const newton *w)
+static double find_newton_gain(const newton *w)
 {
     const kc_pairs *pairs = w->pairs;
     double gain = 0;
@@ -357,14 +357,14 @@ static kc_status take_memory(newton *w, size_t n)
 }
 
 /* n: how many variables take part. */
-static kc_status step(newton *w, kc_pairs *pairs, size_t n, double tol, int *n_rounds)
+static kc_status newton_step(newton *w, kc_pairs *pairs, size_t n, double tol, int *n_rounds)
 {
     bool is_found;
 
     KC_TRY(take_memory(w, n));
     list_variables(w, tol);
     KC_TRY(find_step(w, n_rounds, &is_found));
-    const double gain = is_found ? find_gain(w) : 0;
+    const double gain = is_found ? find_newton_gain(w) : 0;
     if (!(gain > 0))
         return KC_OK;
     for (size_t k = 0; k < w->n_vars; k++)
@@ -375,11 +375,12 @@ static kc_status step(newton *w, kc_pairs *pairs, size_t n, double tol, int *n_r
     return KC_OK;
 }
 
-static kc_status try_step(kc_call *call, kc_pairs *pairs, size_t n, double tol, int *n_rounds)
+static kc_status try_newton_step(kc_call *call, kc_pairs *pairs, size_t n, double tol,
+                                 int *n_rounds)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     newton w = {.call = call, .pairs = pairs};
-    kc_status status = step(&w, pairs, n, tol, n_rounds);
+    kc_status status = newton_step(&w, pairs, n, tol, n_rounds);
 
     kc_arena_release(call->arena, point);
     return status;
@@ -404,8 +405,8 @@ static double find_wait(const kc_pairs *pairs, size_t n_free, double patience)
 
 /* Pair steps until they have cost what a Newton step is to wait for, or there is an end to them;
  * *n_free: how many variables it is for, 0 for an end. */
-static kc_status run_pairs(kc_call *call, kc_pairs *pairs, double tol, int64_t last,
-                           double patience, kc_stop *stop, size_t *n_free)
+static kc_status run_pairs_before(kc_call *call, kc_pairs *pairs, double tol, int64_t last,
+                                  double patience, kc_stop *stop, size_t *n_free)
 {
     const int64_t first = pairs->n_steps;
     double wait = pairs->tuning->newton.steps_min;
@@ -418,7 +419,7 @@ static kc_status run_pairs(kc_call *call, kc_pairs *pairs, double tol, int64_t l
         *n_free = 0;
         if (*stop != KC_STOP_MAX_ITER || pairs->n_steps >= last)
             return KC_OK;
-        *n_free = count_free(pairs, tol);
+        *n_free = count_free_members(pairs, tol);
         wait = find_wait(pairs, *n_free, patience);
         if (*n_free > pairs->tuning->newton.free_max)
             wait = fmax(wait, 2 * (double)(pairs->n_steps - first));
@@ -440,12 +441,12 @@ kc_status kc_newton_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_
         const double start = pairs->objective;
         size_t n_free;
         int n_rounds = 0;
-        KC_TRY(run_pairs(call, pairs, tol, last, patience, stop, &n_free));
+        KC_TRY(run_pairs_before(call, pairs, tol, last, patience, stop, &n_free));
         if (n_free == 0)
             return KC_OK;
         const double middle = pairs->objective;
         const double gain_per_step = (start - middle) / (double)(pairs->n_steps - first);
-        kc_status status = try_step(call, pairs, n_free, tol, &n_rounds);
+        kc_status status = try_newton_step(call, pairs, n_free, tol, &n_rounds);
         if (kc_stop_of(status, stop))
             return KC_OK;
         KC_TRY(status);

@@ -35,7 +35,7 @@ static void *lane_at(const kc_pairs *pairs, void *array, size_t p)
     return (char *)array + p * kc_dtype_bytes(pairs->lanes);
 }
 
-static void refresh(kc_pairs *pairs, int32_t g, size_t p)
+static void refresh_point(kc_pairs *pairs, int32_t g, size_t p)
 {
     double beta = pairs->beta[g][p];
 
@@ -103,7 +103,7 @@ void kc_pairs_start(kc_pairs *pairs, const double *grad)
     }
     for (int32_t g = 0; g < pairs->n_layers; g++) {
         for (size_t p = 0; p < pairs->n; p++)
-            refresh(pairs, g, p);
+            refresh_point(pairs, g, p);
         for (size_t p = pairs->n; p < n_padded; p++) {
             write_at(pairs->lanes, pairs->up[g], p, -HUGE_VAL);
             write_at(pairs->lanes, pairs->low[g], p, HUGE_VAL);
@@ -256,8 +256,8 @@ static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step
 {
     pairs->beta[g][i] = s->beta_i;
     pairs->beta[g][j] = s->beta_j;
-    refresh(pairs, g, i);
-    refresh(pairs, g, j);
+    refresh_point(pairs, g, i);
+    refresh_point(pairs, g, j);
     pairs->n_steps++;
     pairs->objective -= s->gain;
     if (pairs->n_layers == 1) {
@@ -274,7 +274,8 @@ static void move_pair(kc_pairs *pairs, int32_t g, size_t i, size_t j, const step
 
 /* One step from `rows[0]`, the row of pair[0]; false where rounding leaves both variables where
  * they were, with the second variable picked and with the most violating one. */
-static kc_status try_step(kc_pairs *pairs, int32_t g, size_t *pair, const void **rows, bool *moved)
+static kc_status try_pair_step(kc_pairs *pairs, int32_t g, size_t *pair, const void **rows,
+                               bool *moved)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
         size_t i = pair[0];
@@ -317,7 +318,7 @@ static kc_status take_step(kc_pairs *pairs, double tol, double *violation, bool 
         return KC_OK;
     if (pair[1] == KC_SMO_NONE)
         pair[1] = find_lowest(pairs, g);
-    return try_step(pairs, g, pair, rows, moved);
+    return try_pair_step(pairs, g, pair, rows, moved);
 }
 
 static void tell(kc_call *call, const kc_pairs *pairs, double violation)
@@ -328,7 +329,8 @@ static void tell(kc_call *call, const kc_pairs *pairs, double violation)
     call->progress.violation = violation;
 }
 
-static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, kc_stop *stop)
+static kc_status run_pair_steps(kc_call *call, kc_pairs *pairs, double tol, int64_t last,
+                                kc_stop *stop)
 {
     const kc_pairs_tuning *tuning = &pairs->tuning->pairs;
     const bool has_reserve = pairs->reserve != NULL && kc_call_is_limited(call);
@@ -366,7 +368,7 @@ static kc_status run(kc_call *call, kc_pairs *pairs, double tol, int64_t last, k
 kc_status kc_pairs_run(kc_call *call, kc_pairs *pairs, double tol, int64_t max_steps, kc_stop *stop)
 {
     int64_t last = max_steps < INT64_MAX - pairs->n_steps ? pairs->n_steps + max_steps : INT64_MAX;
-    kc_status status = run(call, pairs, tol, last, stop);
+    kc_status status = run_pair_steps(call, pairs, tol, last, stop);
 
     if (kc_stop_of(status, stop))
         status = KC_OK;

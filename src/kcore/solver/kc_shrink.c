@@ -78,7 +78,7 @@ typedef struct arrays {
     double *t, *lo, *hi, *beta, *grad;
 } arrays;
 
-static kc_status take_arrays(const level *whole, size_t n, level *part, arrays *out)
+static kc_status take_level_arrays(const level *whole, size_t n, level *part, arrays *out)
 {
     kc_call *call = whole->state->call;
     const size_t n_vars = (size_t)whole->state->dual.n_layers * n;
@@ -131,7 +131,7 @@ static kc_status open_part(level *whole, size_t n, level *part)
     kc_status status;
     arrays a;
 
-    KC_TRY(take_arrays(whole, n, part, &a));
+    KC_TRY(take_level_arrays(whole, n, part, &a));
     KC_TRY(fix_shrunk(whole, n, &dual.n_outside));
     dual.n_whole = s->dual.n_whole > 0 ? s->dual.n_whole : s->dual.n_points;
     dual.n_points = n;

@@ -44,7 +44,7 @@ static kc_status fetch(void *data, const size_t *positions, size_t n_rows, const
     return KC_OK;
 }
 
-static void reserve(void *data)
+static void reserve_smo_end(void *data)
 {
     const smo *s = data;
 
@@ -53,7 +53,7 @@ static void reserve(void *data)
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
-static kc_pairs describe(smo *s)
+static kc_pairs describe_pairs(smo *s)
 {
     kc_state *state = s->state;
     const kc_dual *dual = &state->dual;
@@ -71,7 +71,7 @@ static kc_pairs describe(smo *s)
         .ld = state->ld,
         .fetch = fetch,
         .fetch_data = s,
-        .reserve = reserve,
+        .reserve = reserve_smo_end,
         .reserve_data = s,
         .n_steps = state->n_steps,
         .objective = kc_dual_objective(dual, state->beta, state->grad),
@@ -87,14 +87,14 @@ static kc_pairs describe(smo *s)
     return pairs;
 }
 
-static kc_status start(smo *s)
+static kc_status start_smo(smo *s)
 {
     kc_state *state = s->state;
     const kc_cols *cols = &state->dual.cols;
     const size_t n = state->dual.n_points, bytes = kc_dtype_bytes(kc_store_dtype(state->store));
     char *diag = kc_call_take(state->call, kc_round_up(n, KC_SMO_PAD), bytes);
 
-    s->pairs = describe(s);
+    s->pairs = describe_pairs(s);
     if (state->gram == NULL && cols->n_spans == 2)
         s->copies = kc_call_take(state->call, 2 * n, bytes);
     if (diag == NULL || (state->gram == NULL && cols->n_spans == 2 && s->copies == NULL))
@@ -174,7 +174,7 @@ static kc_status run_some(smo *s, int64_t max_steps, bool *has_floats)
 }
 
 /* Whether the solution can be taken: its gradient is fresh enough, or is so now. */
-static kc_status accept(smo *s, bool *is_fresh)
+static kc_status accept_smo(smo *s, bool *is_fresh)
 {
     const int64_t most =
         s->state->tuning->pairs.fresh_steps_per_point * (int64_t)s->state->dual.n_points;
@@ -196,7 +196,7 @@ static bool should_shrink_now(const smo *s)
 }
 
 /* Now and then: whether the steps still gain anything. */
-static bool is_useless(smo *s)
+static bool is_smo_useless(smo *s)
 {
     int32_t g;
 
@@ -208,7 +208,7 @@ static bool is_useless(smo *s)
 }
 
 /* Runs to the end, with a look now and then; accepts only a solution whose gradient is fresh. */
-static kc_status run(smo *s, int64_t last_step, bool *may_shrink)
+static kc_status run_smo(smo *s, int64_t last_step, bool *may_shrink)
 {
     kc_state *state = s->state;
     const int64_t n = (int64_t)state->dual.n_points;
@@ -226,7 +226,7 @@ static kc_status run(smo *s, int64_t last_step, bool *may_shrink)
         bool is_fresh = true;
         kc_status status = run_some(s, left < stride ? left : stride, &has_floats);
         if (status == KC_OK && state->stop == KC_STOP_CONVERGED)
-            status = accept(s, &is_fresh);
+            status = accept_smo(s, &is_fresh);
         if (kc_stop_of(status, &state->stop))
             return KC_OK;
         KC_TRY(status);
@@ -243,7 +243,7 @@ static kc_status run(smo *s, int64_t last_step, bool *may_shrink)
         if (s->pairs.n_steps < look_at)
             continue;
         look_at = s->pairs.n_steps + look;
-        if (is_useless(s))
+        if (is_smo_useless(s))
             return KC_OK;
     }
 }
@@ -257,8 +257,8 @@ kc_status kc_smo_run(kc_state *state, int64_t last_step, bool *may_shrink)
         return KC_OK;
     KC_TRY(status);
     kc_arena_point point = kc_arena_mark(state->call->arena);
-    KC_TRY(start(&s));
-    KC_TRY(run(&s, last_step, may_shrink));
+    KC_TRY(start_smo(&s));
+    KC_TRY(run_smo(&s, last_step, may_shrink));
     state->n_visits += 2 * (s.pairs.n_steps - state->n_steps);
     state->n_steps = s.pairs.n_steps;
     kc_arena_release(state->call->arena, point);

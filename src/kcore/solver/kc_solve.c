@@ -38,7 +38,7 @@ static bool is_shrunk(const kc_state *s, const kc_choice *how)
 }
 
 /* Over all points, or without settled ones.  On trial they get some steps only. */
-static kc_status run_pairs(kc_state *s, const kc_choice *how, kc_stats *stats, bool *is_done)
+static kc_status run_pairs_method(kc_state *s, const kc_choice *how, kc_stats *stats, bool *is_done)
 {
     const int64_t max_iter = kc_dual_max_iter(&s->dual);
     const int64_t trial = s->tuning->choose.trial_steps_per_point * (int64_t)s->dual.n_points;
@@ -87,7 +87,7 @@ static kc_status run_methods(kc_state *s)
 
         is_done = true;
         if (how.method == KC_METHOD_PAIRS)
-            KC_TRY(run_pairs(s, &how, &stats, &is_done));
+            KC_TRY(run_pairs_method(s, &how, &stats, &is_done));
         else if (how.method == KC_METHOD_BLOCKS)
             KC_TRY(run_blocks(s, &how, &stats, &is_done));
         else
@@ -150,7 +150,7 @@ static void stay_at_start(const kc_dual *dual, kc_solution *out)
 
 /* The gradient of the solution as it is.  What was reserved for it may be spent, and a little more,
  * should that have been too little: but not so much that the limit means nothing. */
-static kc_status refresh(kc_state *s, bool *is_fresh)
+static kc_status refresh_gradient(kc_state *s, bool *is_fresh)
 {
     kc_status status;
 
@@ -182,7 +182,7 @@ static void describe_path(const kc_state *s, char *text, size_t n_bytes)
     }
 }
 
-static void describe(const kc_state *s, kc_solution *out)
+static void describe_solution(const kc_state *s, kc_solution *out)
 {
     describe_path(s, out->path, sizeof out->path);
     memcpy(out->grad, s->grad, s->dual.n_points * sizeof *out->grad);
@@ -195,7 +195,7 @@ static void describe(const kc_state *s, kc_solution *out)
 
 /* Makes the sums and the numbers exact.  *is_done: unless rounding of the sums was all that made a
  * solution of it. */
-static kc_status finish(kc_state *s, const kc_dual *dual, kc_solution *out, bool *is_done)
+static kc_status finish_solution(kc_state *s, const kc_dual *dual, kc_solution *out, bool *is_done)
 {
     const double moved = kc_dual_settle(dual, s->largest_diag, s->beta);
     const bool is_converged = s->stop == KC_STOP_CONVERGED;
@@ -203,8 +203,8 @@ static kc_status finish(kc_state *s, const kc_dual *dual, kc_solution *out, bool
         is_converged && moved * s->largest_diag <= s->tuning->finish.drift_tol_share * dual->tol;
 
     if (!is_fresh && s->stop != KC_STOP_UNBOUNDED)
-        KC_TRY(refresh(s, &is_fresh));
-    describe(s, out);
+        KC_TRY(refresh_gradient(s, &is_fresh));
+    describe_solution(s, out);
     kc_dual_certify(dual, out);
     out->is_certified = is_fresh || s->stop == KC_STOP_UNBOUNDED;
     *is_done = !(is_converged && is_fresh && out->violation >= dual->tol);
@@ -229,19 +229,19 @@ static kc_status improve(kc_state *s, const kc_dual *dual, kc_solution *out)
         if (!kc_stop_of(status, &s->stop))
             KC_TRY(status);
         if (s->stop == KC_STOP_CALLER) {
-            describe(s, out);
+            describe_solution(s, out);
             return KC_OK;
         }
         if (s->stop == KC_STOP_TIME && s->n_steps == 0)
             return KC_ERR_TIME;
-        KC_TRY(finish(s, dual, out, &is_done));
+        KC_TRY(finish_solution(s, dual, out, &is_done));
     }
     if (!is_done)
         out->stop = KC_STOP_STALLED;
     return KC_OK;
 }
 
-static kc_status solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
+static kc_status solve_dual(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out)
 {
     const kc_arena_point point = kc_arena_mark(call->arena);
     const kc_tuning *tuning = dual->tuning != NULL ? dual->tuning : &kc_tuning_default;
@@ -265,7 +265,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     assert(!dual->is_box_only); /* all methods make steps on pairs */
     KC_TRY(take_start(call, dual, out));
     if (store != NULL)
-        status = solve(call, store, dual, out);
+        status = solve_dual(call, store, dual, out);
     kc_call_reserve(call, 0);
     if (status != KC_ERR_TIME)
         return status;

@@ -10,7 +10,7 @@
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
-static kc_status take_arrays(kc_state *s)
+static kc_status take_state_arrays(kc_state *s)
 {
     const size_t n = s->dual.n_points, n_padded = kc_round_up(n, KC_SMO_PAD);
     const size_t n_layers = (size_t)s->dual.n_layers;
@@ -55,7 +55,7 @@ kc_status kc_state_open(kc_call *call, kc_store *store, const kc_dual *dual,
         out->is_hard |= isinf(dual->lo[v]) || isinf(dual->hi[v]);
         out->is_tube |= isinf(dual->lo[v]) && isinf(dual->hi[v]);
     }
-    return take_arrays(out);
+    return take_state_arrays(out);
 }
 
 void kc_state_close(kc_state *s)

@@ -1,6 +1,5 @@
-/* A member of the team is a worker of kc_parallel_for with a branch of the call; problems are dealt
- * as members come free.  What a problem finds depends on the problem alone, so that it does not
- * matter who solves it. */
+/* A member is a worker of kc_parallel_for with a branch of the call; problems are dealt as members
+ * come free.  A solution depends on its problem alone, not on the member that finds it. */
 #include "task/kc_parallel.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Which classes meet, and who is positive: two classes, the second; one-vs-one, the first of the
- * pair; one-vs-rest, the one. */
+/* Which classes meet, and which of them is positive: two classes, the second; one-vs-one, the first
+ * of the pair; one-vs-rest, the one. */
 #include "task/kc_problems.h"
 
 #include <stdio.h>

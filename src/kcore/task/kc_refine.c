@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* The errors that f32 may have where nobody looked, against the worst that was seen: a point is
- * looked at unless so much would not make it violate, before the problem is solved on and after. */
+/* The errors that f32 may have where none was measured, against the worst measured one: a point is
+ * measured unless so much would not make it violate, before the problem is solved on and after. */
 #define REACH 4.0
 #define REACH_AFTER 2.0
 
@@ -34,7 +34,7 @@ typedef struct refinement {
     bool *is_looked; /* by position */
 } refinement;
 
-static kc_status start(kc_call *call, refinement *r)
+static kc_status start_refining(kc_call *call, refinement *r)
 {
     const size_t n = r->dual->n_points;
 
@@ -118,7 +118,7 @@ static kc_status compute_exact(kc_call *call, refinement *r, kc_store *store)
     return kc_store_apply(call, store, &all, &moved, r->exact, r->exact);
 }
 
-static kc_status look(kc_call *call, refinement *r)
+static kc_status compare_values(kc_call *call, refinement *r)
 {
     const kc_arena_point point = kc_arena_mark(call->arena);
     int32_t *points = kc_call_take(call, r->n_looked, sizeof *points);
@@ -146,7 +146,7 @@ static kc_status look(kc_call *call, refinement *r)
 }
 
 /* The corrected problem, and its gradient where the solution is. */
-static void correct(refinement *r)
+static void correct_gradient(refinement *r)
 {
     const size_t n = r->dual->n_points;
     double *grad = r->solution->grad;
@@ -195,8 +195,8 @@ static kc_status turn(kc_call *call, refinement *r, const kc_svm_settings *setti
     double left = 0;
 
     find_looked(r, r->dual->tol + REACH * worst);
-    KC_TRY(look(call, r));
-    correct(r);
+    KC_TRY(compare_values(call, r));
+    correct_gradient(r);
     KC_TRY(solve_on(call, r));
     if (r->solution->stop != KC_STOP_CONVERGED)
         return KC_OK;
@@ -216,7 +216,7 @@ kc_status kc_refine(kc_call *call, const kc_precision_audit *audit, const kc_svm
     *is_mended = false;
     if (!kc_precision_is_mendable(settings, worst))
         return KC_OK;
-    status = start(call, &r);
+    status = start_refining(call, &r);
     for (int i = 0; i < MAX_TURNS && status == KC_OK && !*is_mended; i++) {
         status = turn(call, &r, settings, worst, is_mended);
         if (solution->stop != KC_STOP_CONVERGED)

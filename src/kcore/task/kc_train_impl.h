@@ -11,7 +11,7 @@
 
 typedef struct kc_training {
     const kc_svm_settings *settings;
-    const kc_kernel *kernel; /* NULL: a matrix is given, or the caller is asked */
+    const kc_kernel *kernel; /* NULL: a matrix is given, or a function */
     const kc_svm_data *data;
     kc_samples samples;
     kc_packed points;           /* by place; empty without a kernel */

@@ -83,7 +83,7 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
         return KC_OK;
     if (status == KC_OK)
         status = kc_refine(call, &audit, t->settings, worst, solution, &is_mended);
-    if (status == KC_ERR_TIME) { /* then nobody knows */
+    if (status == KC_ERR_TIME) { /* the errors of float32 are then not known */
         solution->stop = KC_STOP_TIME;
         return KC_OK;
     }

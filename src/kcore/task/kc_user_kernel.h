@@ -1,5 +1,4 @@
-/* The caller's own kernel as the store asks it: by samples instead of places, its answers checked.
- */
+/* The caller's own kernel as the store's user_fn: samples in place of places, values checked. */
 #ifndef KC_USER_KERNEL_H
 #define KC_USER_KERNEL_H
 

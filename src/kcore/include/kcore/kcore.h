@@ -8,7 +8,7 @@
  * Rules that hold everywhere:
  *   - Functions that can fail return kc_status; results come through pointers, and only on success.
  *   - Inputs are borrowed for the duration of the call and never kept.
- *   - Whoever creates an object frees it; freeing NULL is legal.
+ *   - The caller that creates an object frees it; freeing NULL is legal.
  *   - Nothing is printed, nothing exits, no signal handler is installed.
  *   - A const object may be used by any number of threads at once.
  *   - Structs begin with struct_size, which the caller sets: fields that an older caller does not
