@@ -44,6 +44,7 @@ static kc_points dense_points(size_t d, kc_dtype dtype)
     const int64_t bytes = (int64_t)kc_dtype_bytes(dtype);
 
     return (kc_points){
+        .struct_size = sizeof(kc_points),
         .storage = KC_DENSE,
         .dtype = dtype,
         .n_rows = (int64_t)N,
@@ -66,6 +67,7 @@ static kc_points csr_points(kc_dtype dtype)
     for (size_t i = 0; i <= N; i++)
         indptr[i] = (int64_t)(i * CSR_ROW_NNZ);
     return (kc_points){
+        .struct_size = sizeof(kc_points),
         .storage = KC_CSR,
         .dtype = dtype,
         .n_rows = (int64_t)N,
@@ -100,7 +102,7 @@ static void add_block(const char *name, const kc_kernel *kernel, const kc_packed
     bench_case *bench = add_case(points->dtype);
     block_data *data = bench_alloc(1, sizeof *data);
     int32_t *rows = bench_alloc(n_rows, sizeof *rows);
-    const double nnz = points->is_sparse ? (double)CSR_ROW_NNZ : (double)points->d;
+    const double nnz = points->storage == KC_CSR ? (double)CSR_ROW_NNZ : (double)points->d;
 
     for (size_t i = 0; i < n_rows; i++)
         rows[i] = (int32_t)(i * 37 % N); /* scattered, as working sets are */
@@ -113,8 +115,8 @@ static void add_block(const char *name, const kc_kernel *kernel, const kc_packed
                   .ld = N},
     };
     data->workspace = bench_alloc(kc_plan_workspace(&data->plan, n_rows), 1);
-    snprintf(bench->name, BENCH_NAME, "%s_%s%zu_rows%zu", name, points->is_sparse ? "csr" : "d",
-             points->d, n_rows);
+    snprintf(bench->name, BENCH_NAME, "%s_%s%zu_rows%zu", name,
+             points->storage == KC_CSR ? "csr" : "d", points->d, n_rows);
     bench->run = run_block;
     bench->data = data;
     bench->entries = (double)(n_rows * N);

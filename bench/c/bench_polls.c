@@ -113,7 +113,8 @@ static samples make_dense(size_t n, size_t d, int32_t n_classes)
 
     for (size_t k = 0; k < n * d; k++)
         values[k] = k < 1000000 ? (float)normal() : values[k * 7919 % 1000000];
-    s.points = (kc_points){.storage = KC_DENSE,
+    s.points = (kc_points){.struct_size = sizeof(kc_points),
+                           .storage = KC_DENSE,
                            .dtype = KC_F32,
                            .n_rows = (int64_t)n,
                            .n_cols = (int64_t)d,
@@ -147,7 +148,8 @@ static samples make_sparse(size_t n, size_t d, size_t nnz, size_t heavy, size_t 
             values[(size_t)indptr[i] + k] = kc_rng_uniform(&rng);
         }
     }
-    samples s = {.points = {.storage = KC_CSR,
+    samples s = {.points = {.struct_size = sizeof(kc_points),
+                            .storage = KC_CSR,
                             .dtype = KC_F64,
                             .n_rows = (int64_t)n,
                             .n_cols = (int64_t)d,

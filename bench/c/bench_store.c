@@ -103,6 +103,7 @@ static const kc_packed *pack(size_t d, kc_dtype dtype)
 {
     const int64_t bytes = (int64_t)kc_dtype_bytes(dtype);
     const kc_points points = {
+        .struct_size = sizeof(kc_points),
         .storage = KC_DENSE,
         .dtype = dtype,
         .n_rows = (int64_t)N,

@@ -40,6 +40,7 @@ int main(void)
     static int32_t classes[N_SAMPLES], predicted[N_SAMPLES];
     const double gamma = 0.5;
     const kc_points points = {
+        .struct_size = sizeof(kc_points),
         .storage = KC_DENSE,
         .dtype = KC_F64,
         .n_rows = N_SAMPLES,

@@ -52,6 +52,7 @@ int main(void)
         .definiteness = KC_POSITIVE,
     };
     const kc_points points = {
+        .struct_size = sizeof(kc_points),
         .storage = KC_DENSE,
         .dtype = KC_F64,
         .n_rows = N_SAMPLES,

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import exceptions
+from kcore._points import Points
 from kcore._progress import ProgressCallback, ProgressPrinter
 from kcore._targets import as_flat_labels, as_targets, as_weights
 from kcore._threads import n_threads
 from kcore._validate import (
-    Points,
     as_flag,
     as_float,
     as_points,
@@ -179,6 +179,10 @@ class Fitted:
         self.names = names
         self.cache: dict[str, Any] = {}
 
+    def read(self, X: Any) -> Points:
+        """Return samples to predict, as the fit read its own."""
+        return as_samples(X)
+
     def __deepcopy__(self, memo: object) -> Self:
         return self  # nothing in it ever changes
 
@@ -317,7 +321,7 @@ class Estimator(BaseEstimator):
         names = feature_names(X)
         if names is not None or state.names is not None:
             self._check_names(names, state.names)
-        points = as_samples(X)
+        points = state.read(X)
         if points.shape[1] != state.shape[1] and points.shape[1] not in n_columns:
             if n_columns:  # kernel values: scikit-learn's checks want to hear of a NaN first
                 check_finite(points)

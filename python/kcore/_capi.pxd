@@ -108,6 +108,7 @@ cdef extern from "kcore/kcore.h" nogil:
         KC_STRINGS = 3
 
     ctypedef struct kc_points:
+        size_t struct_size
         kc_storage storage
         kc_dtype dtype
         int64_t n_rows
@@ -120,6 +121,8 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t index_bytes
         int64_t n_values
         const char *name
+        int64_t first_col
+        const kc_points *next
 
     kc_status kc_check_points(
         kc_context *ctx, const kc_run *run, const kc_points *points, kc_error *err)
@@ -270,13 +273,12 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t n_classes
         int32_t class_of_zero
         kc_dtype dtype
-        kc_storage storage
         int32_t is_given
         int32_t is_linear
         int64_t n_outputs
         int64_t n_points
         int64_t n_cols
-        int64_t n_values
+        int64_t n_parts
         int64_t label_bytes
 
     kc_status kc_function_describe(const kc_function *f, kc_function_info *out, kc_error *err)
@@ -284,10 +286,23 @@ cdef extern from "kcore/kcore.h" nogil:
     kc_status kc_function_coef(const kc_function *f, double *out, int64_t n, kc_error *err)
     kc_status kc_function_intercepts(const kc_function *f, double *out, int64_t n, kc_error *err)
     kc_status kc_function_columns(const kc_function *f, int32_t *out, int64_t n, kc_error *err)
-    kc_status kc_function_points(const kc_function *f, double *out, int64_t n, kc_error *err)
+
+    ctypedef struct kc_part_info:
+        size_t struct_size
+        kc_storage storage
+        int64_t n_cols
+        int64_t n_values
+
+    kc_status kc_function_part(
+        const kc_function *f, int64_t part, kc_part_info *out, kc_error *err)
+    kc_status kc_function_points(
+        const kc_function *f, int64_t part, double *out, int64_t n, kc_error *err)
     kc_status kc_function_points_csr(
-        const kc_function *f, int64_t *indptr, int64_t n_indptr, int32_t *indices, double *values,
-        int64_t n_values, kc_error *err)
+        const kc_function *f, int64_t part, int64_t *indptr, int64_t n_indptr, int32_t *indices,
+        double *values, int64_t n_values, kc_error *err)
+    kc_status kc_function_strings(
+        const kc_function *f, int64_t part, int64_t *indptr, int64_t n_indptr, char *bytes,
+        int64_t n_bytes, kc_error *err)
     kc_status kc_function_weights(const kc_function *f, double *out, int64_t n, kc_error *err)
     kc_status kc_function_labels(const kc_function *f, void *out, int64_t n_bytes, kc_error *err)
 
@@ -419,13 +434,11 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t multiclass
         int32_t n_classes
         kc_dtype dtype
-        kc_storage storage
         int32_t is_given
         int32_t is_linear
         int64_t n_problems
         int64_t n_coef_rows
         int64_t n_support
-        int64_t n_values
         int64_t n_cols
 
     kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error *err)

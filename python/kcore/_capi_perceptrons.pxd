@@ -124,6 +124,7 @@ cdef extern from "kcore/perceptrons.h" nogil:
         int32_t strategy
         int64_t budget
         const uint64_t *random
+        const kc_points *like
 
     ctypedef struct kc_online:
         pass
@@ -165,10 +166,8 @@ cdef extern from "kcore/perceptrons.h" nogil:
     ctypedef struct kc_online_info:
         size_t struct_size
         kc_dtype dtype
-        kc_storage storage
         int32_t is_given
         int64_t n_points
-        int64_t n_values
         int64_t n_cols
         int64_t n_outputs
         int64_t n_seen

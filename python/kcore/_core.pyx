@@ -19,7 +19,7 @@ from cpython.buffer cimport (
 from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcore._capi cimport *
@@ -32,6 +32,10 @@ cdef extern from "Python.h":
 
 
 DEF MAX_PARAMS = 4
+
+# Of the tuples that samples are, where they are no arrays (_points.py).
+DEF N_TABLE_FIELDS = 1
+DEF N_STRINGS_FIELDS = 3
 
 cdef dict OPERANDS = {
     "sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1, "normalized": 1, "on": 1,
@@ -202,21 +206,91 @@ cdef struct View:
     Py_buffer values
     Py_buffer indices
     Py_buffer indptr
+    View *next  # of the further parts of a table, in memory of its own
 
 
 cdef int open_view(View *view, object points, const char *name) except -1:
-    """Borrow the memory of what ``_validate.as_points`` returned; close_view is always due."""
+    """Borrow the memory of what `as_points` or `as_table` returned; close_view is always due."""
     memset(view, 0, sizeof(View))
+    if isinstance(points, tuple) and len(points) == N_TABLE_FIELDS:
+        return borrow_table(view, points[0], name)
+    return borrow_part(view, points, name)
+
+
+cdef int borrow_part(View *view, object points, const char *name) except -1:
+    view.points.struct_size = sizeof(kc_points)
     view.points.name = name
-    if isinstance(points, tuple):
-        return borrow_csr(view, points)
-    return borrow_dense(view, points)
+    if not isinstance(points, tuple):
+        return borrow_dense(view, points)
+    if len(points) == N_STRINGS_FIELDS:
+        return borrow_strings(view, points)
+    return borrow_csr(view, points)
+
+
+cdef int borrow_table(View *view, tuple parts, const char *name) except -1:
+    """Borrow the parts, one behind the other."""
+    cdef int64_t first_col = 0
+    cdef View *last = view
+    cdef View *part
+    borrow_part(view, parts[0], name)
+    for points in parts[1:]:
+        first_col += 1 if last.points.storage == KC_STRINGS else last.points.n_cols
+        part = <View *>PyMem_Malloc(sizeof(View))
+        if part == NULL:
+            raise MemoryError
+        memset(part, 0, sizeof(View))
+        last.next = part
+        last.points.next = &part.points
+        borrow_part(part, points, name)
+        part.points.first_col = first_col
+        last = part
+    return 0
+
+
+cdef kc_dtype view_dtype(const View *view) noexcept:
+    """Return the widest type of the parts, in which kernel values are computed."""
+    cdef const kc_points *part = &view.points
+    cdef kc_dtype dtype = part.dtype
+    while part.next != NULL:
+        part = part.next
+        dtype = max(dtype, part.dtype)
+    return dtype
 
 
 cdef void close_view(View *view) noexcept:
+    cdef View *part
+    while view.next != NULL:
+        part = view.next
+        view.next = part.next
+        release_buffers(part)
+        PyMem_Free(part)
+    release_buffers(view)
+
+
+cdef void release_buffers(View *view) noexcept:
     PyBuffer_Release(&view.values)
     PyBuffer_Release(&view.indices)
     PyBuffer_Release(&view.indptr)
+
+
+cdef int borrow_strings(View *view, object strings) except -1:
+    cdef kc_points *p = &view.points
+    bytes_, indptr, _ = strings
+    PyObject_GetBuffer(bytes_, &view.values, PyBUF_RECORDS_RO)
+    PyObject_GetBuffer(indptr, &view.indptr, PyBUF_RECORDS_RO)
+    p.storage = KC_STRINGS
+    p.dtype = KC_F64
+    p.values = view.values.buf
+    p.indptr = view.indptr.buf
+    p.index_bytes = 8
+    p.n_values = entries(&view.values)
+    p.n_rows = entries(&view.indptr) - 1
+    if not (
+        view.values.itemsize == 1 and view.indptr.itemsize == 8 and is_index(&view.indptr)
+        and p.n_rows >= 0
+    ):
+        raise TypeError("strings are bytes, and where each of them begins")
+    return 0
 
 
 cdef int borrow_dense(View *view, object array) except -1:
@@ -448,11 +522,11 @@ def gram(CompiledKernel kernel not None, x, z, out, int32_t n_threads):
     memset(&vout, 0, sizeof(Py_buffer))
     try:
         open_view(&vx, x, b"X")
-        dtype = vx.points.dtype
+        dtype = view_dtype(&vx)
         n_cols = vx.points.n_rows
         if z is not None:
             open_view(&vz, z, b"Z")
-            dtype = max(dtype, vz.points.dtype)
+            dtype = max(dtype, view_dtype(&vz))
             n_cols = vz.points.n_rows
             pz = &vz.points
         if out is None:
@@ -483,7 +557,7 @@ def diag(CompiledKernel kernel not None, x, out, int32_t n_threads):
     memset(&vout, 0, sizeof(Py_buffer))
     try:
         open_view(&vx, x, b"X")
-        dtype = vx.points.dtype
+        dtype = view_dtype(&vx)
         if out is None:
             out = empty(vx.points.n_rows, FLOAT32 if dtype == KC_F32 else FLOAT64)
         PyObject_GetBuffer(out, &vout, PyBUF_RECORDS)

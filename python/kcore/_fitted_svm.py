@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._kernelized import Expansion, Nodes, as_scipy
+from kcore._points import Points, from_plain, to_plain
 from kcore._report import FitReport, make_report
-from kcore._validate import CSR, Points, as_reals, refuse_non_finite
+from kcore._validate import as_reals, refuse_non_finite
 
 _Numbers: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]]]
 
@@ -37,6 +38,7 @@ class FittedSVM(Expansion):
         self.function = None
         self.is_plain = names is None and vectors is None  # prediction needs no Python
         self.sparse_type = None
+        self.texts = None
 
     def report(self) -> FitReport:
         """Return the report on the fit."""
@@ -65,7 +67,7 @@ class FittedSVM(Expansion):
             "names": self.names,
             "info": model.describe(),
             "nodes": self.nodes,
-            "vectors": tuple(vectors) if isinstance(vectors, CSR) else vectors,
+            "vectors": to_plain(vectors),
             "support": model.support(),
             "class_counts": model.class_counts(),
             "coef": model.coef(),
@@ -73,14 +75,13 @@ class FittedSVM(Expansion):
             "classes": self.classes,
             "report": self.report_parts,
             "sparse_type": self.sparse_type,
+            "texts": self.texts,
             "function": self.function_to_pickle(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make a model again from its numbers."""
-        vectors = state["vectors"]
-        if isinstance(vectors, tuple):
-            vectors = CSR(*vectors)
+        vectors = from_plain(state["vectors"])
         nodes = state["nodes"]
         is_given = nodes is None
         model = _core.make_model(
@@ -97,6 +98,7 @@ class FittedSVM(Expansion):
             state["shape"], state["names"], model, nodes, state["classes"], state["report"], own
         )
         self.sparse_type = state["sparse_type"]
+        self.texts = state["texts"]
         self.function = state["function"]
 
 

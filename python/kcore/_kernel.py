@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._columns import ColumnsLike, Slice, are_numbers, as_columns, column_numbers
+from kcore._points import AnyPoints, Float
+from kcore._tables import as_table
 from kcore._threads import n_threads
 from kcore._validate import (
-    Float,
-    Points,
     as_integer,
     as_points,
     as_real,
@@ -82,8 +82,8 @@ class Kernel:
         array([[1.],
                [3.]])
         """
-        x = as_points(X, "X")
-        z = None if Z is None or Z is X else as_points(Z, "Z")
+        x = self._read(X, "X")
+        z = None if Z is None or Z is X else self._read(Z, "Z")
         if out is not None:
             check_out(out, (x.shape[0], x.shape[0] if z is None else z.shape[0]), x, z)
         compiled = self._compile(X, x)
@@ -113,7 +113,7 @@ class Kernel:
         >>> Polynomial(degree=2).diag([[1.0, 2.0], [3.0, 4.0]])
         array([ 36., 676.])
         """
-        x = as_points(X, "X")
+        x = self._read(X, "X")
         if out is not None:
             check_out(out, (x.shape[0],), x)
         return _core.diag(self._compile(X, x), x, out, 0 if n_jobs is None else n_threads(n_jobs))
@@ -261,11 +261,28 @@ class Kernel:
 
     # ---- For the core
 
+    def _read(self, X: Any, name: str) -> AnyPoints:
+        """Return samples as the core reads them."""
+        table = as_table(X, name) if self._takes_tables() else None
+        return as_points(X, name) if table is None else table
+
+    def _takes_tables(self) -> bool:
+        """Whether samples may have strings: a leaf reads them, or each says what it reads."""
+        return self._reads_strings() or self._is_selective()
+
+    def _reads_strings(self) -> bool:
+        return any(kernel._reads_strings() for kernel in self._inner())
+
+    def _is_selective(self) -> bool:
+        """Whether all leaves read selections of columns."""
+        inner = self._inner()
+        return bool(inner) and all(kernel._is_selective() for kernel in inner)
+
     def _params(self) -> dict[str, Any]:
         """Return the parameters, in the order in which the class takes them."""
         return {field.name: getattr(self, field.name) for field in _fields(self)}
 
-    def _compile(self, X: Any, points: Points) -> _core.CompiledKernel:
+    def _compile(self, X: Any, points: AnyPoints) -> _core.CompiledKernel:
         """Return the kernel for these samples: `X` as it was given, and as points."""
         try:
             return self._compiled
@@ -285,7 +302,7 @@ class Kernel:
         """Whether all columns are numbers: names and slices need samples."""
         return all(kernel._is_bound() for kernel in self._inner())
 
-    def _bound_to(self, X: Any, points: Points) -> Kernel:
+    def _bound_to(self, X: Any, points: AnyPoints) -> Kernel:
         if self._is_bound():
             return self
         names = feature_names(X)
@@ -465,6 +482,9 @@ class Selected(Kernel):
         columns = self.columns
         shown = f"slice{tuple(columns)!r}" if isinstance(columns, Slice) else repr([*columns])
         return f"{self.kernel._inside(_ATOM)}.on({shown})"
+
+    def _is_selective(self) -> bool:
+        return True
 
     def _is_bound(self) -> bool:
         return are_numbers(self.columns) and self.kernel._is_bound()

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
 from kcore._kernel import MAX_DEGREE, Kernel
-from kcore._validate import CSR, Points, as_float, as_objects, as_reals, brief, take_rows
+from kcore._points import CSR, Points, Strings, Table, from_core, take_rows
+from kcore._tables import as_table
+from kcore._validate import as_float, as_objects, as_reals, brief
 
 Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
@@ -35,11 +37,14 @@ class Expansion(Fitted):
         The points that it computes with.
     sparse_type : str or None
         SciPy's class for the points, where X was sparse: ``'csr_array'`` or ``'csr_matrix'``.
+    texts : tuple of bool, or None
+        Where the samples had strings: of each part of them, whether they are text.
     """
 
     function: Function | None
     vectors: Points | None
     sparse_type: str | None
+    texts: tuple[bool, ...] | None
 
     @property
     def are_objects(self) -> bool:
@@ -69,12 +74,12 @@ class Expansion(Fitted):
         if info["is_given"]:
             return self.vectors
         dtype = np.float32 if info["dtype"] == _core.F32 else np.float64
-        found = holder.vectors()
-        if isinstance(found, tuple):
-            data, indices, indptr = found
-            shape = (len(indptr) - 1, info["n_cols"])
-            return CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)
-        return cast("Points", found.astype(dtype, copy=False))
+        return cast("Points", from_core(holder.vectors(), dtype, self.texts, info["n_cols"]))
+
+    def read(self, X: Any) -> Points:
+        """Return samples to predict: with strings, where the fit had some."""
+        table = None if self.texts is None else as_table(X, "X")
+        return as_samples(X) if table is None else cast("Points", table)
 
 
 class KernelEstimator(Estimator):
@@ -99,6 +104,10 @@ class KernelEstimator(Estimator):
             objects = as_objects(X)
             if objects is not None:
                 return cast("Points", objects)
+        if isinstance(self.kernel, Kernel) and self.kernel._takes_tables():
+            table = as_table(X, "X")
+            if table is not None:
+                return cast("Points", table)
         return as_samples(X)
 
     def _points_to_predict(self, X: Any, state: Fitted, n_columns: tuple[int, ...] = ()) -> Points:
@@ -259,11 +268,13 @@ def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, run: _core
 
 
 def as_scipy(points: Points, sparse_type: str | None = None) -> Any:
-    """Return points as users know them: an array, or a CSR array of SciPy.
+    """Return points as users know them: an array, or a CSR array of SciPy; strings as objects.
 
     With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
     few zeros as dense ones.
     """
+    if isinstance(points, Strings | Table):
+        return np.array(points.values(), dtype=object)
     if not isinstance(points, CSR):
         return points if sparse_type is None else _sparse_class(sparse_type)(points)
     arrays = (points.data, points.indices, points.indptr)

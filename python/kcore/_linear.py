@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._base import Fitted
 from kcore._history import History
+from kcore._points import CSR, Points, as_dense, take_rows
 from kcore._rules import Samples, round_up, theorem_bound
-from kcore._validate import CSR, Points, as_dense, take_rows
 
 
 class PassLog(NamedTuple):

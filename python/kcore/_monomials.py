@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import check_finite
-from kcore._validate import CSR, Float
+from kcore._points import CSR, Float
 
 _PIECE = 1 << 17  # values that are multiplied at once
 _TOUCHED = 1 << 20  # values of a result between whose rows a piece writes

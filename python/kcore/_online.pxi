@@ -60,7 +60,9 @@ cdef class OnlineLearner:
         The kernel; None where kernel matrices are given.
     is_f32 : bool
         Whether kernel values are float32.
-    n_cols, is_sparse, n_classes, is_direct, has_intercept, budget, strategy
+    like : Points or None
+        Samples like those that it will learn from; None without a kernel.
+    n_cols, n_classes, is_direct, has_intercept, budget, strategy
         As in ``kc_online_config``.
     reading : int
         What decision values are read from.
@@ -79,13 +81,14 @@ cdef class OnlineLearner:
     cdef double criterion
 
     def __cinit__(
-        self, nodes, *, bint is_f32, int64_t n_cols, bint is_sparse, int32_t n_classes,
+        self, nodes, *, bint is_f32, int64_t n_cols, like, int32_t n_classes,
         bint is_direct, bint has_intercept, kc_reading reading, int64_t budget, int32_t strategy,
         const uint64_t[:, ::1] random,
     ):
         cdef CompiledKernel kernel = None if nodes is None else CompiledKernel(nodes)
         cdef kc_online_config config
         cdef kc_error err
+        cdef View view
         self.context = the_context
         self.lock = RLock()
         self.lock_forks = n_forks
@@ -97,7 +100,6 @@ cdef class OnlineLearner:
         config.kernel = NULL if kernel is None else kernel.ptr
         config.dtype = KC_F32 if is_f32 else KC_F64
         config.n_cols = n_cols
-        config.is_sparse = is_sparse
         config.n_classes = n_classes
         config.is_direct = is_direct
         config.has_intercept = has_intercept
@@ -109,7 +111,14 @@ cdef class OnlineLearner:
                                                       else n_classes):
             raise TypeError("random has four numbers for each problem")
         config.random = &random[0, 0]
-        check(kc_online_create(self.context.ptr, &config, &self.ptr, &err), &err)
+        memset(&view, 0, sizeof(View))
+        try:
+            if like is not None:
+                open_view(&view, like, b"X")
+                config.like = &view.points
+            check(kc_online_create(self.context.ptr, &config, &self.ptr, &err), &err)
+        finally:
+            close_view(&view)
         self.note_sizes()
 
     def __dealloc__(self):
@@ -279,7 +288,7 @@ cdef class OnlineLearner:
         return found, offsets
 
     def vectors(self):
-        """Return the points kept as doubles: an array, or (data, indices, indptr) of CSR."""
+        """Return the points kept, part by part, as `points_of` does."""
         cdef kc_context *ctx = self.context.ptr
         cdef kc_run run = run_with(1)
         cdef kc_function *f = NULL
@@ -391,7 +400,7 @@ def load_online(nodes, bytes image):
     """Return the learner that `save` made bytes of."""
     cdef CompiledKernel kernel = None if nodes is None else CompiledKernel(nodes)
     cdef OnlineLearner learner = OnlineLearner(
-        nodes, is_f32=False, n_cols=1, is_sparse=False, n_classes=2, is_direct=False,
+        nodes, is_f32=False, n_cols=1, like=None, n_classes=2, is_direct=False,
         has_intercept=False, reading=KC_READING_LAST, budget=0, strategy=0, random=None)
     cdef kc_error err
     check(kc_online_load(

@@ -20,9 +20,10 @@ from kcore._kernelized import (
     array_type,
     as_scipy,
 )
+from kcore._points import CSR, Points, from_plain, take_rows, texts_of, to_plain
 from kcore._progress import ProgressCallback
 from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
-from kcore._validate import CSR, Points, brief, feature_names, is_same, take_rows
+from kcore._validate import brief, feature_names, is_same
 from kcore._warn import warn
 
 STRATEGIES = {
@@ -112,6 +113,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
         self.function = None
         self.vectors = None
         self.sparse_type = None
+        self.texts = None
 
     def __deepcopy__(self, memo: object) -> Self:
         twin = type(self).__new__(type(self))  # with a learner of its own, for it will learn
@@ -131,7 +133,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
             **values,
             "learner": (self.learner.nodes, np.frombuffer(self.learner.save(), np.uint8)),
             "rows": None if self.rows is None else tuple(self.rows),
-            "vectors": tuple(self.vectors) if isinstance(self.vectors, CSR) else self.vectors,
+            "vectors": to_plain(self.vectors),
             "function": self.function_to_pickle(),
         }
 
@@ -140,7 +142,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
         own: dict[str, Any] = {
             "learner": _core.load_online(nodes, image.tobytes()),
             "rows": None if rows is None else CacheReport(*rows),
-            "vectors": CSR(*vectors) if isinstance(vectors, tuple) else vectors,
+            "vectors": from_plain(vectors),
             "cache": {},
         }
         self._take({**values, **own})
@@ -213,7 +215,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             nodes,
             is_f32=self._is_f32(data),
             n_cols=data.shape[1],
-            is_sparse=isinstance(points, CSR),
+            like=None if nodes is None else points,
             n_classes=len(classes),
             is_direct=is_direct,
             has_intercept=self._flag("fit_intercept"),
@@ -228,6 +230,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         )
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
+        state.texts = texts_of(points)
         return state, data
 
     def _resume(
@@ -270,8 +273,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         return budget
 
     def _is_f32(self, points: Points | UserKernel) -> bool:
-        values = points.data if isinstance(points, CSR) else points
-        choices = {"auto": values.dtype == np.float32, "float32": True, "float64": False}
+        choices = {"auto": points.dtype == np.float32, "float32": True, "float64": False}
         return self._choice("precision", choices)
 
     def _settings(self) -> _core.PerceptronSettings:
@@ -419,7 +421,7 @@ def _are_known(state: FittedOnline, points: Points) -> bool:
     own = np.flatnonzero((ids >= 0) & (ids < points.shape[0]))
     vectors = cast("Points", state.support_vectors())
     old = as_scipy(take_rows(vectors, own.astype(np.int32)))
-    new = as_scipy(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype)
+    new = as_scipy(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype, copy=False)
     if isinstance(vectors, CSR) or isinstance(points, CSR):
         from scipy.sparse import csr_array
 

@@ -104,7 +104,7 @@ cdef class Model:
         return out
 
     def vectors(self):
-        """Return the support vectors as doubles: an array, or (data, indices, indptr) of CSR."""
+        """Return the support vectors, part by part, as `points_of` does."""
         return points_of(kc_model_function(self.ptr))
 
     def linear(self):
@@ -159,29 +159,54 @@ cdef class Model:
             close_view(&view)
 
 
-cdef object points_of(const kc_function *f):
-    """Return the points of a function as doubles: an array, or (data, indices, indptr) of CSR."""
+cdef list points_of(const kc_function *f):
+    """Return the parts of the points of a function.
+
+    Numbers are doubles: an array, or (data, indices, indptr) of CSR; strings are (bytes, indptr).
+    """
     cdef kc_function_info info
     cdef kc_error err
-    cdef double[:, ::1] dense
-    cdef double[::1] values
-    cdef int32_t[::1] indices
-    cdef int64_t[::1] indptr
     info.struct_size = sizeof(info)
     check(kc_function_describe(f, &info, &err), &err)
-    if info.storage == KC_DENSE:
-        out = empty((info.n_points, info.n_cols), FLOAT64)
-        if info.n_points > 0:
-            dense = out
-            check(kc_function_points(f, &dense[0, 0], out.size, &err), &err)
-        return out
-    # One entry more than there are, so that there is always a first one to point at.
-    values = data = empty(info.n_values + 1, FLOAT64)
-    indices = columns = empty(info.n_values + 1, INT32)
-    indptr = bounds = empty(info.n_points + 1, INT64)
+    return [part_of(f, k, info.n_points) for k in range(info.n_parts)]
+
+
+cdef object part_of(const kc_function *f, int64_t number, int64_t n_points):
+    cdef kc_part_info part
+    cdef kc_error err
+    cdef double[:, ::1] dense
+    part.struct_size = sizeof(part)
+    check(kc_function_part(f, number, &part, &err), &err)
+    if part.storage == KC_CSR:
+        return csr_part(f, number, n_points, part.n_values)
+    if part.storage == KC_STRINGS:
+        return strings_part(f, number, n_points, part.n_values)
+    out = empty((n_points, part.n_cols), FLOAT64)
+    if n_points > 0:
+        dense = out
+        check(kc_function_points(f, number, &dense[0, 0], out.size, &err), &err)
+    return out
+
+
+# Arrays have one entry more than there are, so that there is always a first one to point at.
+
+cdef tuple csr_part(const kc_function *f, int64_t number, int64_t n_points, int64_t n_values):
+    cdef double[::1] values = np.empty(n_values + 1, FLOAT64)
+    cdef int32_t[::1] indices = np.empty(n_values + 1, INT32)
+    cdef int64_t[::1] indptr = np.empty(n_points + 1, INT64)
+    cdef kc_error err
     check(kc_function_points_csr(
-        f, &indptr[0], len(bounds), &indices[0], &values[0], info.n_values, &err), &err)
-    return data[:info.n_values], columns[:info.n_values], bounds
+        f, number, &indptr[0], n_points + 1, &indices[0], &values[0], n_values, &err), &err)
+    return np.asarray(values)[:n_values], np.asarray(indices)[:n_values], np.asarray(indptr)
+
+
+cdef tuple strings_part(const kc_function *f, int64_t number, int64_t n_points, int64_t n_bytes):
+    cdef uint8_t[::1] values = np.empty(n_bytes + 1, np.uint8)
+    cdef int64_t[::1] indptr = np.empty(n_points + 1, INT64)
+    cdef kc_error err
+    check(kc_function_strings(
+        f, number, &indptr[0], n_points + 1, <char *>&values[0], n_bytes, &err), &err)
+    return np.asarray(values)[:n_bytes], np.asarray(indptr)
 
 
 cdef bint open_plain(View *view, object x, int64_t n_cols) except -1:
@@ -189,6 +214,7 @@ cdef bint open_plain(View *view, object x, int64_t n_cols) except -1:
     if type(x) is not ndarray:
         return False
     memset(view, 0, sizeof(View))
+    view.points.struct_size = sizeof(kc_points)
     view.points.name = b"X"
     try:
         borrow_dense(view, x)

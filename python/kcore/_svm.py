@@ -17,11 +17,12 @@ from kcore._base import (
 )
 from kcore._fitted_svm import FittedSVM, as_start, same_classes, spread
 from kcore._kernelized import KernelEstimator, UserKernel, array_type
+from kcore._points import CSR, Points, take_rows, texts_of
 from kcore._progress import ProgressCallback, print_line
 from kcore._report import FitReport
 from kcore._svm_docs import documented
 from kcore._targets import as_labels, as_targets, as_weights, weights_by_class
-from kcore._validate import CSR, Points, brief, feature_names, take_rows
+from kcore._validate import brief, feature_names
 from kcore._warn import warn
 
 _PRECISIONS = {
@@ -96,6 +97,7 @@ class SVM(KernelEstimator):
             state.function = samples.function
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
+        state.texts = texts_of(points)
         if info.stop != _core.STOP_CONVERGED:
             self._warn(state.report())
         self._fitted = state

@@ -15,38 +15,20 @@ import operator
 import sys
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
+from kcore._points import CSR, AnyPoints, Float, Points, arrays_of, as_dense
 
 _NEXT_STEP = "Encode categories first, as with scikit-learn's OneHotEncoder"
-
-Float: TypeAlias = np.float32 | np.float64
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
-
-
-class CSR(NamedTuple):
-    """The three arrays of a CSR matrix, in a form that the core reads as it is."""
-
-    data: NDArray[Float]
-    indices: NDArray[np.int32 | np.int64]
-    indptr: NDArray[np.int32 | np.int64]
-    shape: tuple[int, int]
-
-    @property
-    def dtype(self) -> np.dtype[Float]:
-        """Type of the values."""
-        return self.data.dtype
-
-
-Points: TypeAlias = NDArray[Float] | CSR
 
 
 # ---- Samples
@@ -332,28 +314,6 @@ def _coo_of(X: Any, name: str) -> Any:
         raise ValueError(f"{name} is not a {X.format} matrix: {error}") from error
 
 
-def take_rows(points: Points, rows: NDArray[np.integer[Any]]) -> Points:
-    """Return a copy of some rows that shares no memory with the samples."""
-    if not isinstance(points, CSR):
-        some: NDArray[Float] = points[rows]
-        return some
-    dtype, most = points.indptr.dtype, len(points.data)
-    begin = np.clip(points.indptr[rows], 0, most)  # whatever another thread may write there
-    counts = np.maximum(np.clip(points.indptr[1:][rows], 0, most) - begin, 0)
-    ends = np.cumsum(counts, dtype=np.int64)
-    entries = np.repeat(begin - (ends - counts), counts)
-    entries += np.arange(len(entries))
-    taken = CSR(
-        points.data.take(entries),
-        points.indices.take(entries),
-        np.concatenate([[0], ends]).astype(dtype),
-        (len(rows), points.shape[1]),
-    )
-    if len(rows):  # where there are none, there is nothing to check
-        _core.check_points(taken, b"X")
-    return taken
-
-
 # ---- Values
 
 
@@ -441,21 +401,10 @@ def refuse_non_finite(values: NDArray[np.float64], name: str, words: tuple[str, 
         raise ValueError(f"{name}: {_place(place, words)} is {what}, must be finite")
 
 
-def as_dense(points: Points) -> NDArray[Any]:
-    """Return samples as an array."""
-    if not isinstance(points, CSR):
-        return points
-    from scipy.sparse import csr_array
-
-    own = CSR(points.data.copy(), points.indices.copy(), points.indptr.copy(), points.shape)
-    _core.check_points(own, b"X")
-    return np.asarray(csr_array(own[:3], shape=own.shape).toarray())
-
-
 # ---- Results
 
 
-def check_out(out: object, shape: tuple[int, ...], *points: Points | None) -> None:
+def check_out(out: object, shape: tuple[int, ...], *points: AnyPoints | None) -> None:
     """Refuse an `out` that the result does not fit in, or that shares memory with the input.
 
     Rows must be contiguous; they may be further apart than they are long.
@@ -474,7 +423,7 @@ def check_out(out: object, shape: tuple[int, ...], *points: Points | None) -> No
             f"out must have contiguous rows that do not overlap, got strides {out.strides}"
         )
     for one in points:
-        for array in one[:3] if isinstance(one, CSR) else [] if one is None else [one]:
+        for array in [] if one is None else arrays_of(one):
             if _shares_memory(out, array):
                 raise ValueError("out shares memory with the input")
 

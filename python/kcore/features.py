@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from kcore import _core, exceptions
 from kcore._base import Estimator, Fitted, as_samples, check_finite
 from kcore._monomials import Products, levels, multiply_dense, multiply_sparse
-from kcore._validate import CSR, brief, feature_names
+from kcore._points import CSR
+from kcore._validate import brief, feature_names
 
 if TYPE_CHECKING or not exceptions.has_sklearn():
 

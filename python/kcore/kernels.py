@@ -7,6 +7,7 @@
 `Sigmoid` (gamma, coef0)              tanh(gamma x.z + coef0)
 `Laplacian` (gamma)                   exp(-gamma sum_t |x_t - z_t|)
 `Matern` (nu, length_scale)           (1 + s + ...) exp(-s), s = sqrt(2 nu) |x - z| / length_scale
+`Delta` ()                            1 where x = z, else 0; of strings
 ``K1 + K2``, ``K1 * K2``              sum and product of the values
 ``a * K``                             a K(x, z), a >= 0
 ``K ** n``                            K(x, z)^n, n a whole number
@@ -53,6 +54,7 @@ from kcore._validate import as_integer, as_real, brief
 
 __all__ = [
     "RBF",
+    "Delta",
     "Exponential",
     "Kernel",
     "Laplacian",
@@ -245,6 +247,31 @@ class Matern(Kernel):
 
     def _nodes(self) -> list[Node]:
         return [("matern", (self.nu, self.length_scale))]
+
+
+@dataclass(frozen=True, repr=False)
+class Delta(Kernel):
+    r"""The delta kernel of strings: 1 where two samples are the same string, else 0.
+
+    .. math:: K(x, z) = [x = z]
+
+    Samples are str, compared by their UTF-8 bytes, or bytes: a list or an array of them, or with
+    `on` a column of a data frame.
+
+    Examples
+    --------
+    >>> from kcore.kernels import Delta
+    >>> Delta()(["red", "blue", "red"])
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
+
+    def _reads_strings(self) -> bool:
+        return True
+
+    def _nodes(self) -> list[Node]:
+        return [("delta", ())]
 
 
 def exp(kernel: Kernel) -> Exponential:

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core, exceptions
 from kcore._base import as_samples, fitted
 from kcore._linear import FittedLinear, PassLog, bound_of, sum_ragged
+from kcore._points import Points
 from kcore._progress import ProgressCallback
 from kcore._rules import (
     RULES,
@@ -37,15 +38,7 @@ from kcore._rules import (
     labels_to_fit,
 )
 from kcore._targets import as_labels
-from kcore._validate import (
-    Points,
-    as_flag,
-    as_real,
-    as_reals,
-    brief,
-    feature_names,
-    refuse_non_finite,
-)
+from kcore._validate import as_flag, as_real, as_reals, brief, feature_names, refuse_non_finite
 from kcore._warn import warn
 from kcore.kernel_perceptron import KernelPerceptron
 

@@ -177,6 +177,8 @@ def run(entry: Entry, me: Any, values: dict[str, Any]) -> Any:
         if name in values:
             setattr(me, name, values[name])
     given = _good(entry.call, entry.arguments)
+    if isinstance(me, kernels.Kernel) and me._reads_strings():
+        given |= {name: hostile.good_strings() for name in ("X", "Z") if name in given}
     given |= {name: values[name] for name in entry.arguments if name in values}
     if entry.name in OPERATORS:
         return entry.call(*(given[name] for name in entry.arguments))

@@ -34,6 +34,10 @@ def good_samples() -> Any:
     return X
 
 
+def good_strings() -> Any:
+    return ["ab", "", "abc"] * (N // 3)
+
+
 def good_labels() -> Any:
     return np.arange(N) % 2
 

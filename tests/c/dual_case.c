@@ -174,7 +174,8 @@ result solve_computed(kc_context *ctx, const sample *s, const setting *set,
                       kc_store_counters *count)
 {
     ref_node node = {.op = set->is_linear ? OP_LINEAR : OP_RBF, .gamma = 0.5};
-    kc_points view = {.storage = KC_DENSE,
+    kc_points view = {.struct_size = sizeof(kc_points),
+                      .storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = (int64_t)s->n,
                       .n_cols = (int64_t)s->d,

@@ -112,7 +112,8 @@ static void make_csr(ref_view *view, const ref_samples *s, ref_form form, kc_dty
 
 ref_view ref_view_make(const ref_samples *samples, ref_form form, kc_dtype dtype)
 {
-    ref_view view = {.points = {.dtype = dtype,
+    ref_view view = {.points = {.struct_size = sizeof(kc_points),
+                                .dtype = dtype,
                                 .n_rows = (int64_t)samples->n,
                                 .n_cols = (int64_t)samples->d,
                                 .name = "X"}};

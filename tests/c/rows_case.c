@@ -61,7 +61,8 @@ static kc_points sparse_view(const double *x, int32_t *indices, int32_t *indptr)
             indices[i * D + k] = (7 * i + 31 * k) % N_COLS;
     }
     indptr[N] = N * D;
-    return (kc_points){.storage = KC_CSR,
+    return (kc_points){.struct_size = sizeof(kc_points),
+                       .storage = KC_CSR,
                        .dtype = KC_F64,
                        .n_rows = N,
                        .n_cols = N_COLS,
@@ -84,7 +85,8 @@ bool open_world(world *w, const kc_context_config *config, const kc_run *run, kc
     static int32_t indices[N * D], indptr[N + 1];
     static double x[N * D]; /* packed points may borrow it */
     kc_rng rng = kc_rng_seed(4);
-    kc_points view = {.storage = KC_DENSE,
+    kc_points view = {.struct_size = sizeof(kc_points),
+                      .storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = N,
                       .n_cols = D,
@@ -103,7 +105,7 @@ bool open_world(world *w, const kc_context_config *config, const kc_run *run, kc
                    ref_kernel_make(w->ctx, &node, 1, &w->kernel, NULL) == KC_OK &&
                    kc_call_begin(&w->call, w->ctx, run, "rows", &w->err) == KC_OK &&
                    kc_packed_create(&w->call, &view, dtype, &w->points) == KC_OK && fill_gram(w);
-    CHECK(w->points.is_sparse == is_sparse);
+    CHECK((w->points.storage == KC_CSR) == is_sparse);
     w->call.n_threads = run != NULL && run->n_threads != 0 ? run->n_threads : 2;
     return is_open;
 }

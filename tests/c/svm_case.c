@@ -20,6 +20,7 @@ static double normal(kc_rng *rng)
 kc_points svm_view(const double *values, size_t n, size_t d)
 {
     return (kc_points){
+        .struct_size = sizeof(kc_points),
         .storage = KC_DENSE,
         .dtype = KC_F64,
         .n_rows = (int64_t)n,
@@ -138,9 +139,9 @@ static int are_alike(const kc_model_info *a, const kc_model_info *b)
 {
     return a->struct_size == b->struct_size && a->type == b->type &&
            a->multiclass == b->multiclass && a->n_classes == b->n_classes && a->dtype == b->dtype &&
-           a->storage == b->storage && a->is_given == b->is_given && a->is_linear == b->is_linear &&
+           a->is_given == b->is_given && a->is_linear == b->is_linear &&
            a->n_problems == b->n_problems && a->n_coef_rows == b->n_coef_rows &&
-           a->n_support == b->n_support && a->n_values == b->n_values && a->n_cols == b->n_cols;
+           a->n_support == b->n_support && a->n_cols == b->n_cols;
 }
 
 int svm_fit_equal(const svm_fit *a, const svm_fit *b)

@@ -20,7 +20,8 @@ static kc_method choose(size_t n, size_t work, bool is_linear, const kc_stats *s
     const size_t d = work > EXTRA_WORK ? work - EXTRA_WORK : 1;
     double *x = calloc(n * d, sizeof *x);
     ref_node node = {.op = is_linear ? OP_LINEAR : OP_RBF, .gamma = 1};
-    kc_points view = {.storage = KC_DENSE,
+    kc_points view = {.struct_size = sizeof(kc_points),
+                      .storage = KC_DENSE,
                       .dtype = KC_F64,
                       .n_rows = (int64_t)n,
                       .n_cols = (int64_t)d,

@@ -304,7 +304,8 @@ static sparse thin_out(svm_case *c)
         }
         s.indptr[i + 1] = n;
     }
-    s.points = (kc_points){.storage = KC_CSR,
+    s.points = (kc_points){.struct_size = sizeof(kc_points),
+                           .storage = KC_CSR,
                            .dtype = KC_F64,
                            .n_rows = (int64_t)c->n,
                            .n_cols = (int64_t)c->d,
@@ -336,7 +337,7 @@ static void check_storage(const ref_node *node, kc_dtype dtype)
         kc_expansion f;
 
         REQUIRE(make(points[k / 2], node, dtype, &s, &f));
-        CHECK(f.points.is_sparse == (k / 2 == 1));
+        CHECK((f.points.storage == KC_CSR) == (k / 2 == 1));
         CHECK(evaluate(&f, views[k % 2], 1, values[k]) == KC_OK);
         CHECK(memcmp(values[k], values[0], sizeof values[0]) == 0);
         kc_expansion_free(ctx, &f);
@@ -361,7 +362,7 @@ static void a_linear_expansion_is_a_vector(void)
 {
     svm_case c = svm_case_make(8, 40, 5, 2);
     shape s = make_shape(c.n, 7);
-    double w[N_OUTPUTS * 5], point[5];
+    double w[N_OUTPUTS * 5];
     kc_expansion f, other;
 
     REQUIRE(make(&c.points, &linear, KC_F64, &s, &f));
@@ -379,8 +380,6 @@ static void a_linear_expansion_is_a_vector(void)
                        1e-13);
             svm_case_free(&unit);
         }
-    kc_expansion_point(&f, 17, point);
-    CHECK(memcmp(point, c.x + 17 * 5, sizeof point) == 0);
     kc_expansion_free(ctx, &f);
     kc_expansion_free(ctx, &other);
     free(s.coef);

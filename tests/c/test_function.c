@@ -140,14 +140,14 @@ static void what_goes_in_comes_out_again(void)
     REQUIRE(f != NULL);
     const kc_function_info info = info_of(f);
     CHECK(info.decoder == KC_DECODE_LARGEST && info.n_classes == 3 && info.label_bytes == 0);
-    CHECK(info.n_outputs == 3 && info.n_points == N && info.n_cols == D && info.n_values == 0);
-    CHECK(info.dtype == KC_F64 && info.storage == KC_DENSE && !info.is_given && info.is_linear);
+    CHECK(info.n_outputs == 3 && info.n_points == N && info.n_cols == D && info.n_parts == 1);
+    CHECK(info.dtype == KC_F64 && !info.is_given && info.is_linear);
     CHECK(kc_kernel_definiteness(kc_function_kernel(f)) == KC_POSITIVE);
     CHECK(kc_function_coef(f, coef, 3 * N, NULL) == KC_OK);
     CHECK(memcmp(coef, c.coef, sizeof coef) == 0);
     CHECK(kc_function_intercepts(f, intercepts, 3, NULL) == KC_OK);
     CHECK(memcmp(intercepts, c.intercepts, sizeof intercepts) == 0);
-    CHECK(kc_function_points(f, points, N * D, NULL) == KC_OK);
+    CHECK(kc_function_points(f, 0, points, N * D, NULL) == KC_OK);
     CHECK(memcmp(points, c.points.x, sizeof points) == 0);
     CHECK(kc_function_weights(f, weights, 3 * D, NULL) == KC_OK);
     for (size_t k = 0; k < (size_t)3 * D; k++) {
@@ -185,15 +185,16 @@ static void sparse_points_come_out_as_csr(void)
     int64_t indptr[FEW + 1];
 
     REQUIRE(f != NULL);
-    const kc_function_info info = info_of(f);
-    REQUIRE(info.storage == KC_CSR && info.n_values > 0);
-    int32_t *indices = malloc((size_t)info.n_values * sizeof *indices);
-    double *values = malloc((size_t)info.n_values * sizeof *values);
-    CHECK(kc_function_points_csr(f, indptr, FEW, indices, values, info.n_values, NULL) ==
+    kc_part_info part = {.struct_size = sizeof part};
+    REQUIRE(kc_function_part(f, 0, &part, NULL) == KC_OK);
+    REQUIRE(part.storage == KC_CSR && part.n_values > 0);
+    int32_t *indices = malloc((size_t)part.n_values * sizeof *indices);
+    double *values = malloc((size_t)part.n_values * sizeof *values);
+    CHECK(kc_function_points_csr(f, 0, indptr, FEW, indices, values, part.n_values, NULL) ==
           KC_ERR_SHAPE);
-    CHECK(kc_function_points_csr(f, indptr, FEW + 1, indices, values, info.n_values - 1, NULL) ==
+    CHECK(kc_function_points_csr(f, 0, indptr, FEW + 1, indices, values, part.n_values - 1, NULL) ==
           KC_ERR_SHAPE);
-    CHECK(kc_function_points_csr(f, indptr, FEW + 1, indices, values, info.n_values, NULL) ==
+    CHECK(kc_function_points_csr(f, 0, indptr, FEW + 1, indices, values, part.n_values, NULL) ==
           KC_OK);
     for (size_t i = 0; i < FEW; i++)
         for (int64_t k = indptr[i]; k < indptr[i + 1]; k++)
@@ -221,10 +222,10 @@ static void arrays_of_another_length_are_refused(void)
     CHECK(strstr(err.text, "room for 38, must have 37") != NULL);
     CHECK(kc_function_coef(f, NULL, N, &err) == KC_ERR_ARG);
     CHECK(kc_function_intercepts(f, out, 0, &err) == KC_ERR_SHAPE);
-    CHECK(kc_function_points(f, out, N * D - 1, &err) == KC_ERR_SHAPE);
-    CHECK(kc_function_points(f, out, -1, &err) == KC_ERR_SHAPE);
+    CHECK(kc_function_points(f, 0, out, N * D - 1, &err) == KC_ERR_SHAPE);
+    CHECK(kc_function_points(f, 0, out, -1, &err) == KC_ERR_SHAPE);
     CHECK(out[0] == -7);
-    CHECK(kc_function_points_csr(f, NULL, 0, NULL, NULL, 0, &err) == KC_ERR_TYPE);
+    CHECK(kc_function_points_csr(f, 0, NULL, 0, NULL, NULL, 0, &err) == KC_ERR_TYPE);
     CHECK(kc_function_weights(f, out, D, &err) == KC_ERR_TYPE);
     CHECK(kc_function_columns(f, NULL, 0, &err) == KC_ERR_TYPE);
     CHECK(kc_function_labels(f, out, 0, &err) == KC_ERR_TYPE);
@@ -349,7 +350,7 @@ static void parts_that_do_not_fit_together_are_refused(void)
     REFUSED(parts.n_points = -1, "n_points is -1");
     REFUSED(parts.n_points = N - 1, "37 x 4");
     REFUSED(parts.n_cols = D + 1, "37 x 4");
-    REFUSED(parts.n_points = 0, "points");
+    REFUSED(parts.n_points = 0, "parts.x is 37 x 4, must be 0 x 4");
     REFUSED(parts.x = NULL, "points");
     REFUSED(parts.columns = columns, "no columns");
     REFUSED(parts.kernel = NULL, "without a kernel");
@@ -386,7 +387,7 @@ static void a_function_without_points_is_its_intercepts(void)
     CHECK(kc_function_evaluate(ctx, NULL, f, &x.points, KC_PER_OUTPUT, out, 1, NULL) == KC_OK);
     CHECK(out[0] == c.intercepts[0] && out[N_ROWS - 1] == c.intercepts[0]);
     CHECK(kc_function_coef(f, NULL, 0, NULL) == KC_OK);
-    CHECK(kc_function_points(f, NULL, 0, NULL) == KC_OK);
+    CHECK(kc_function_points(f, 0, NULL, 0, NULL) == KC_OK);
     kc_function_free(ctx, f);
     ref_view_free(&x);
     kc_kernel_free(ctx, kernel);
@@ -421,7 +422,7 @@ static void without_a_kernel_columns_of_the_matrix_are_points(void)
     CHECK(out == 2 * 10 - 20);
     CHECK(kc_function_columns(f, found, 2, NULL) == KC_OK);
     CHECK(found[0] == 3 && found[1] == 1);
-    CHECK(kc_function_points(f, &out, 0, &err) == KC_ERR_TYPE);
+    CHECK(kc_function_points(f, 0, &out, 0, &err) == KC_ERR_TYPE);
     kc_function_free(ctx, f);
     parts.n_cols = 3;
     CHECK(make(&parts, &err) == NULL && strstr(err.text, "columns[0] is 3") != NULL);
@@ -454,7 +455,7 @@ static void a_model_gives_its_function_in_plain_form(void)
     CHECK(memcmp(kept, years, sizeof years) == 0);
     CHECK(kc_function_coef(of_model, coef, 6 * n, NULL) == KC_OK);
     CHECK(kc_function_intercepts(of_model, intercepts, 6, NULL) == KC_OK);
-    CHECK(kc_function_points(of_model, points, n * D, NULL) == KC_OK);
+    CHECK(kc_function_points(of_model, 0, points, n * D, NULL) == KC_OK);
     const kc_points x = svm_view(points, (size_t)n, D);
     const kc_function_parts parts = {
         .struct_size = sizeof parts,

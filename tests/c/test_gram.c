@@ -316,7 +316,8 @@ static bool is_refused(const arguments *a, bool for_diag, kc_status status, cons
 static void arguments_are_checked_by_name(void)
 {
     const double x[] = {1, 2, 3, 4, 5, 6};
-    const kc_points points = {.storage = KC_DENSE,
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_DENSE,
                               .dtype = KC_F64,
                               .n_rows = 2,
                               .n_cols = 3,
@@ -353,10 +354,12 @@ static void arguments_are_checked_by_name(void)
     other.name = NULL;
     CHECK(is_refused(&bad, false, KC_ERR_SHAPE, "X has 3 columns, points has 2"));
     other.storage = KC_STRINGS;
-    CHECK(is_refused(&bad, false, KC_ERR_TYPE, "points holds strings, the kernel takes numbers"));
+    CHECK(is_refused(&bad, false, KC_ERR_TYPE,
+                     "points holds strings, the kernel linear takes numbers"));
     bad.x = &other;
     bad.z = NULL;
-    CHECK(is_refused(&bad, true, KC_ERR_TYPE, "points holds strings, the kernel takes numbers"));
+    CHECK(is_refused(&bad, true, KC_ERR_TYPE,
+                     "points holds strings, the kernel linear takes numbers"));
     other = points;
     other.n_rows = 0;
     CHECK(is_refused(&bad, true, KC_ERR_SHAPE, "X has 0 rows, must have at least 1"));
@@ -366,8 +369,12 @@ static void arguments_are_checked_by_name(void)
 static void a_run_of_another_version_is_read_or_refused(void)
 {
     const double x = 1;
-    const kc_points points = {
-        .storage = KC_DENSE, .dtype = KC_F64, .n_rows = 1, .n_cols = 1, .values = &x};
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_DENSE,
+                              .dtype = KC_F64,
+                              .n_rows = 1,
+                              .n_cols = 1,
+                              .values = &x};
     kc_kernel *kernel = new_kernel(ctx, &leaves[0], 1);
     double out;
     struct {
@@ -404,7 +411,8 @@ static void values_that_overflow_name_the_first_pair(void)
     const ref_node hidden[] = {poly, {.op = OP_POW, .degree = 0}};
     kc_kernel *kernel = new_kernel(ctx, &poly, 1), *other = new_kernel(ctx, hidden, 2);
     static float x[N], out[N * N];
-    const kc_points points = {.storage = KC_DENSE,
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_DENSE,
                               .dtype = KC_F32,
                               .n_rows = N,
                               .n_cols = 1,

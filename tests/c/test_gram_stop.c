@@ -73,7 +73,8 @@ static ref_view make_sparse(const big_gram *g)
         indices[k] = (int32_t)(k % nnz * step + k / nnz % step);
         ref_put(values, k, g->dtype, 0.5);
     }
-    return (ref_view){.points = {.storage = KC_CSR,
+    return (ref_view){.points = {.struct_size = sizeof(kc_points),
+                                 .storage = KC_CSR,
                                  .dtype = g->dtype,
                                  .n_rows = (int64_t)g->n,
                                  .n_cols = (int64_t)g->d,
@@ -90,7 +91,8 @@ static ref_view make_dense(const big_gram *g)
 {
     static const double zero;
 
-    return (ref_view){.points = {.storage = KC_DENSE,
+    return (ref_view){.points = {.struct_size = sizeof(kc_points),
+                                 .storage = KC_DENSE,
                                  .dtype = g->dtype,
                                  .n_rows = (int64_t)g->n,
                                  .n_cols = (int64_t)g->d,
@@ -125,7 +127,7 @@ static job make_job(const big_gram *g)
     j.views[1] = g->nnz == 0 ? make_dense(g) : make_sparse(g);
     j.x = pack_view(ctx, &j.views[0], g->dtype);
     j.z = pack_view(ctx, &j.views[1], g->dtype);
-    CHECK(j.z.is_sparse == (g->nnz > 0));
+    CHECK((j.z.storage == KC_CSR) == (g->nnz > 0));
     j.out = malloc(g->n * g->n * kc_dtype_bytes(g->dtype));
     return j;
 }
@@ -273,8 +275,12 @@ static void a_token_that_is_set_stops_it_before_it_begins(void)
 {
     const double x = 1;
     double out = -1;
-    const kc_points points = {
-        .storage = KC_DENSE, .dtype = KC_F64, .n_rows = 1, .n_cols = 1, .values = &x};
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_DENSE,
+                              .dtype = KC_F64,
+                              .n_rows = 1,
+                              .n_cols = 1,
+                              .values = &x};
     kc_kernel *kernel = make_kernel(&grams[0]);
     kc_cancel *cancel = NULL;
     kc_run run = {.struct_size = sizeof run};

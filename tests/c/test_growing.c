@@ -15,7 +15,7 @@ static double feature(const kc_packed *p, size_t i, size_t t)
 {
     const size_t width = kc_panel_width(p->dtype);
 
-    if (!p->is_sparse)
+    if (kc_packed_is_dense(p))
         return ref_get(p->panels, (i / width * p->d + t) * width + i % width, p->dtype);
     for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++)
         if ((size_t)p->cols[k] == t)
@@ -69,11 +69,20 @@ static void end(scene *s)
     ref_samples_free(&s->samples);
 }
 
+/* Room for n points, and for the values of a row of x beside those there are. */
+static void make_room(kc_growing *g, size_t n, const kc_packed *x, size_t row)
+{
+    kc_value_counts counts;
+
+    kc_growing_count(g, &counts);
+    kc_growing_count_row(g, x, row, &counts);
+    CHECK(kc_growing_reserve(ctx, g, n, &counts, NULL) == KC_OK);
+}
+
 static void add_all(kc_growing *g, const kc_packed *x)
 {
     for (size_t i = 0; i < x->n; i++) {
-        CHECK(kc_growing_reserve(ctx, g, i + 1, kc_growing_nnz(g) + kc_growing_row_nnz(g, x, i),
-                                 NULL) == KC_OK);
+        make_room(g, i + 1, x, i);
         kc_growing_put(g, i, x, i);
     }
 }
@@ -86,7 +95,8 @@ static void points_added_one_by_one_are_those_packed_at_once(void)
         for (int dtype = KC_F32; dtype <= KC_F64; dtype++)
             for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
                 scene s = begin(41, 37, 0.2, forms[f], (kc_dtype)dtype);
-                kc_growing g = kc_growing_none((kc_dtype)dtype, is_sparse, s.x.d);
+                kc_growing g =
+                    kc_growing_none((kc_dtype)dtype, is_sparse ? KC_CSR : KC_DENSE, s.x.d);
 
                 add_all(&g, &s.x);
                 CHECK(g.points.n == s.x.n);
@@ -102,7 +112,7 @@ static void a_point_is_replaced_without_touching_the_others(void)
 {
     for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
         scene s = begin(23, 40, 0.3, REF_CSR, KC_F64);
-        kc_growing g = kc_growing_none(KC_F64, is_sparse, s.x.d);
+        kc_growing g = kc_growing_none(KC_F64, is_sparse ? KC_CSR : KC_DENSE, s.x.d);
         size_t holds[23];
 
         add_all(&g, &s.x);
@@ -111,9 +121,7 @@ static void a_point_is_replaced_without_touching_the_others(void)
         for (size_t step = 0; step < 200; step++) {
             const size_t place = step * 7 % s.x.n, row = step * 5 % s.x.n;
 
-            CHECK(kc_growing_reserve(ctx, &g, s.x.n,
-                                     kc_growing_nnz(&g) + kc_growing_row_nnz(&g, &s.x, row),
-                                     NULL) == KC_OK);
+            make_room(&g, s.x.n, &s.x, row);
             kc_growing_put(&g, place, &s.x, row);
             holds[place] = row;
         }
@@ -130,7 +138,7 @@ static void a_mixture_lies_on_the_line_between_two_points(void)
     for (int is_sparse = 0; is_sparse < 2; is_sparse++)
         for (int f = 0; f < 2; f++) {
             scene s = begin(9, 50, 0.25, f ? REF_CSR : REF_DENSE, KC_F64);
-            kc_growing g = kc_growing_none(KC_F64, is_sparse, s.x.d);
+            kc_growing g = kc_growing_none(KC_F64, is_sparse ? KC_CSR : KC_DENSE, s.x.d);
 
             add_all(&g, &s.x);
             for (size_t place = 0; place < s.x.n; place++) {
@@ -138,9 +146,7 @@ static void a_mixture_lies_on_the_line_between_two_points(void)
                 const double h = 0.3;
                 double square = 0;
 
-                CHECK(kc_growing_reserve(ctx, &g, s.x.n,
-                                         kc_growing_nnz(&g) + kc_growing_row_nnz(&g, &s.x, row),
-                                         NULL) == KC_OK);
+                make_room(&g, s.x.n, &s.x, row);
                 kc_growing_mix(&g, place, h, &s.x, row);
                 for (size_t t = 0; t < s.x.d; t++) {
                     const double z = feature(&g.points, place, t);
@@ -164,7 +170,7 @@ static void a_row_of_any_view_is_read_as_it_is_packed(void)
             scene s = begin(7, 20, 0.5, (ref_form)form, (kc_dtype)dtype);
             kc_growing g = kc_growing_none((kc_dtype)dtype, false, s.x.d);
 
-            CHECK(kc_growing_reserve(ctx, &g, 1, 0, NULL) == KC_OK);
+            CHECK(kc_growing_reserve(ctx, &g, 1, NULL, NULL) == KC_OK);
             g.points.n = 1;
             for (size_t i = 0; i < s.x.n; i++) {
                 CHECK(kc_growing_read(&g, &s.view.points, i, NULL) == KC_OK);
@@ -178,7 +184,8 @@ static void a_row_of_any_view_is_read_as_it_is_packed(void)
 static void a_row_that_is_not_finite_is_named(void)
 {
     const double x[2][3] = {{1, 2, 3}, {4, NAN, 6}};
-    const kc_points view = {.storage = KC_DENSE,
+    const kc_points view = {.struct_size = sizeof(kc_points),
+                            .storage = KC_DENSE,
                             .dtype = KC_F64,
                             .n_rows = 2,
                             .n_cols = 3,
@@ -189,7 +196,7 @@ static void a_row_that_is_not_finite_is_named(void)
     kc_growing g = kc_growing_none(KC_F64, false, 3);
     kc_error err = {0};
 
-    CHECK(kc_growing_reserve(ctx, &g, 1, 0, NULL) == KC_OK);
+    CHECK(kc_growing_reserve(ctx, &g, 1, NULL, NULL) == KC_OK);
     g.points.n = 1;
     CHECK(kc_growing_read(&g, &view, 0, &err) == KC_OK);
     CHECK(kc_growing_read(&g, &view, 1, &err) == KC_ERR_NONFINITE);
@@ -204,7 +211,7 @@ static void a_row_whose_indices_change_stays_within_the_point(void)
     ref_view view = ref_view_make(&samples, REF_CSR, KC_F64);
     kc_growing g = kc_growing_none(KC_F64, false, 30);
 
-    REQUIRE(kc_growing_reserve(ctx, &g, 1, 0, NULL) == KC_OK);
+    REQUIRE(kc_growing_reserve(ctx, &g, 1, NULL, NULL) == KC_OK);
     g.points.n = 1;
     ref_view_spoil(&view);
     for (size_t i = 0; i < 20; i++)
@@ -218,12 +225,13 @@ static void refused_memory_leaves_the_points_as_they_were(void)
 {
     for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
         scene s = begin(20, 30, 0.3, REF_CSR, KC_F64);
-        kc_growing g = kc_growing_none(KC_F64, is_sparse, s.x.d);
+        kc_growing g = kc_growing_none(KC_F64, is_sparse ? KC_CSR : KC_DENSE, s.x.d);
+        const kc_value_counts counts = {.of = {is_sparse ? 100000 : 0}};
 
         add_all(&g, &s.x);
         for (size_t n = 1;; n++) {
             kc_fault_arm(&fault, n, KC_FAULT_ONCE);
-            const kc_status status = kc_growing_reserve(ctx, &g, 1000, 100000, NULL);
+            const kc_status status = kc_growing_reserve(ctx, &g, 1000, &counts, NULL);
             for (size_t i = 0; i < s.x.n; i++)
                 CHECK(are_equal(&g.points, i, &s.x, i));
             if (!kc_fault_disarm(&fault))

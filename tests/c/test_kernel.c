@@ -223,16 +223,17 @@ static void both_sides_must_fit_together(void)
 {
     const ref_node node = {.op = OP_LINEAR};
     kc_kernel *kernel = new_kernel(ctx, &node, 1);
-    kc_points x = {.storage = KC_DENSE, .n_cols = 36, .name = "X"}, z = x;
+    kc_points x = {.struct_size = sizeof x, .storage = KC_DENSE, .n_cols = 36, .name = "X"};
+    kc_points z = x;
     kc_error err;
 
     CHECK(kc_kernel_check(kernel, &x, &z, &err) == KC_OK);
-    z = (kc_points){.storage = KC_CSR, .n_cols = 37, .name = "Z"};
+    z = (kc_points){.struct_size = sizeof(kc_points), .storage = KC_CSR, .n_cols = 37, .name = "Z"};
     CHECK(kc_kernel_check(kernel, &x, &z, &err) == KC_ERR_SHAPE);
     CHECK(strcmp(err.text, "X has 36 columns, Z has 37") == 0);
     z.storage = KC_STRINGS;
     CHECK(kc_kernel_check(kernel, &x, &z, &err) == KC_ERR_TYPE);
-    CHECK(strcmp(err.text, "Z holds strings, the kernel takes numbers") == 0);
+    CHECK(strcmp(err.text, "Z holds strings, the kernel linear takes numbers") == 0);
     kc_kernel_free(ctx, kernel);
 }
 

@@ -36,7 +36,7 @@ static void check_wide(size_t n_x, size_t n_z, size_t d, size_t nnz, kc_dtype dt
     kc_packed sparse_x = pack_samples(ctx, &x, REF_CSR, dtype, &views[2]);
     kc_packed sparse_z = pack_samples(ctx, &z, REF_CSR, dtype, &views[3]);
 
-    CHECK(sparse_x.is_sparse && sparse_z.is_sparse);
+    CHECK((sparse_x.storage == KC_CSR) && (sparse_z.storage == KC_CSR));
     for (size_t l = 0; l < COUNT(leaves); l++) {
         kc_kernel *kernel = new_kernel(ctx, &leaves[l], 1);
         void *expected = fill_all(kernel, &dense_x, &dense_z);
@@ -95,7 +95,8 @@ static void places_run_out_with_the_columns(void)
 static void points_without_a_single_number_are_points(void)
 {
     static const int64_t indptr[41] = {0};
-    const kc_points points = {.storage = KC_CSR,
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_CSR,
                               .dtype = KC_F64,
                               .n_rows = 40,
                               .n_cols = (int64_t)WIDE,
@@ -107,7 +108,7 @@ static void points_without_a_single_number_are_points(void)
     for (size_t k = 0; k < 2; k++) {
         kc_packed p = pack_view(ctx, &view, dtypes[k]);
 
-        CHECK(p.is_sparse && p.max_row_nnz == 0);
+        CHECK((p.storage == KC_CSR) && p.max_row_nnz == 0);
         for (size_t l = 0; l < COUNT(leaves); l++) {
             kc_kernel *kernel = new_kernel(ctx, &leaves[l], 1);
             void *out = fill_all(kernel, &p, &p);
@@ -130,7 +131,8 @@ static void stored_zeros_change_no_bit(void)
     for (size_t k = 0; k < 2; k++) {
         const double small = dtypes[k] == KC_F64 ? 1e-170 : 1e-25;
         double values[4], bare_values[2];
-        ref_view views[2] = {{.points = {.storage = KC_CSR,
+        ref_view views[2] = {{.points = {.struct_size = sizeof(kc_points),
+                                         .storage = KC_CSR,
                                          .dtype = dtypes[k],
                                          .n_rows = 2,
                                          .n_cols = 4000,

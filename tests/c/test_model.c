@@ -65,8 +65,8 @@ static void check_round_trip(int32_t n_classes, int32_t multiclass, kc_precision
     double *vectors = malloc((size_t)fit.info.n_support * 4 * sizeof *vectors);
     double *a = malloc(50 * n_problems * sizeof *a), *b = malloc(50 * n_problems * sizeof *b);
 
-    CHECK(kc_function_points(kc_model_function(fit.model), vectors, fit.info.n_support * 4, NULL) ==
-          KC_OK);
+    CHECK(kc_function_points(kc_model_function(fit.model), 0, vectors, fit.info.n_support * 4,
+                             NULL) == KC_OK);
     for (size_t k = 0; k < (size_t)fit.info.n_support; k++)
         for (size_t t = 0; t < 4; t++) {
             const double x = c.x[(size_t)fit.support[k] * 4 + t];
@@ -109,8 +109,8 @@ static void parts_that_do_not_fit_together_are_refused(void)
     double *vectors = malloc((size_t)info.n_support * 4 * sizeof *vectors);
     kc_error err;
 
-    CHECK(kc_function_points(kc_model_function(fit.model), vectors, fit.info.n_support * 4, NULL) ==
-          KC_OK);
+    CHECK(kc_function_points(kc_model_function(fit.model), 0, vectors, fit.info.n_support * 4,
+                             NULL) == KC_OK);
 #define REFUSED(change, words)                                                                     \
     do {                                                                                           \
         change;                                                                                    \
@@ -154,7 +154,7 @@ static void what_a_model_does_not_have_it_does_not_give(void)
     data.x = &matrix;
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, NULL, &data);
     REQUIRE(fit.status == KC_OK);
-    CHECK(kc_function_points(kc_model_function(fit.model), out, 120, &err) == KC_ERR_TYPE);
+    CHECK(kc_function_points(kc_model_function(fit.model), 0, out, 120, &err) == KC_ERR_TYPE);
     CHECK(kc_function_weights(kc_model_function(fit.model), out, 4, &err) == KC_ERR_TYPE);
     CHECK(kc_function_predict(ctx, NULL, kc_model_function(fit.model), &matrix, 0, classes, &err) ==
           KC_ERR_TYPE);

@@ -105,7 +105,8 @@ static void the_order_of_memory_moves_no_bit(void)
 
 static kc_points one_value(const double *value, int64_t n_rows, int64_t n_cols)
 {
-    return (kc_points){.storage = KC_DENSE,
+    return (kc_points){.struct_size = sizeof(kc_points),
+                       .storage = KC_DENSE,
                        .dtype = KC_F64,
                        .n_rows = n_rows,
                        .n_cols = n_cols,
@@ -166,7 +167,8 @@ static void entries_that_are_not_finite_are_named(void)
 static void finite_entries_may_overflow_all_the_same(void)
 {
     const double values[] = {1e300, -1e300};
-    kc_points x = {.storage = KC_DENSE,
+    kc_points x = {.struct_size = sizeof(kc_points),
+                   .storage = KC_DENSE,
                    .dtype = KC_F64,
                    .n_rows = 2,
                    .n_cols = 1,

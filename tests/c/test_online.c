@@ -10,6 +10,18 @@ static const char *const strategy_names[] = {"", "oldest", "smallest", "projecti
 
 /* ---- Cuts ----------------------------------------------------------------------------------- */
 
+/* How the points are kept. */
+static kc_storage storage_of(const kc_online *online)
+{
+    kc_part_info part = {.struct_size = sizeof part};
+    kc_function *f = NULL;
+
+    CHECK(kc_online_function(ctx, NULL, online, KC_READING_LAST, NULL, &f, NULL) == KC_OK);
+    CHECK(kc_function_part(f, 0, &part, NULL) == KC_OK);
+    kc_function_free(ctx, f);
+    return part.storage;
+}
+
 static void learn_in_parts(kc_context *context, kc_online *online, const online_case *c,
                            size_t part, ref_form form, int32_t n_threads)
 {
@@ -67,7 +79,7 @@ static void every_form_of_the_samples_gives_the_same_bits(void)
             for (size_t k = 0; k < c.n * c.d; k++) /* mostly zeros */
                 c.samples.x[k] = k % 11 < 2 ? c.samples.x[k] : 0;
             learn_in_parts(ctx, first, &c, c.n, REF_DENSE, 1);
-            CHECK(online_info(first).storage == (is_sparse ? KC_CSR : KC_DENSE));
+            CHECK(storage_of(first) == (is_sparse ? KC_CSR : KC_DENSE));
             for (int form = 1; form < REF_N_FORMS; form++)
                 for (size_t part = 1; part <= 60; part += 59) {
                     kc_online *other = online_make(ctx, &c, &options);
@@ -87,7 +99,7 @@ static void points_of_few_columns_are_dense_whatever_they_come_as(void)
     kc_online *online = online_make(ctx, &c, &(online_options){.is_sparse = 1});
 
     learn_in_parts(ctx, online, &c, 10, REF_CSR, 1);
-    CHECK(online_info(online).storage == KC_DENSE);
+    CHECK(storage_of(online) == KC_DENSE);
     kc_online_free(ctx, online);
     online_case_free(&c);
 }
@@ -524,7 +536,7 @@ static void wrong_calls_are_refused_with_words(void)
     kc_error err = {0};
 
     CHECK(online_run(ctx, online, &wide, &plain, false) == KC_ERR_SHAPE);
-    CHECK(strstr(plain.err.text, "4 columns, the learner takes 3") != NULL);
+    CHECK(strstr(plain.err.text, "4 columns, the model was fitted to 3") != NULL);
     CHECK(online_run(ctx, online, &wide, &plain, true) == KC_ERR_SHAPE);
     CHECK(online_run(ctx, online, &c, &batch, false) == KC_ERR_ARG);
     CHECK(strstr(batch.err.text, "single rule") != NULL);

@@ -21,6 +21,7 @@ static void a_learner_gives_its_functions_as_one(void)
             int64_t kept[3];
             kc_function *f[2] = {NULL};
             kc_function_info info = {.struct_size = sizeof info};
+            kc_part_info part = {.struct_size = sizeof part};
 
             for (int k = 0; k < 2; k++) { /* without a point, and with some */
                 online_call call = {.end = 60, .first = -1};
@@ -41,7 +42,8 @@ static void a_learner_gives_its_functions_as_one(void)
             CHECK(memcmp(values, wanted, 90 * (size_t)n_outputs * sizeof *values) == 0);
             CHECK(kc_function_describe(f[1], &info, NULL) == KC_OK);
             CHECK(info.n_points > 0 && info.n_outputs == n_outputs && info.n_classes == n_classes);
-            CHECK(info.storage == (is_sparse ? KC_CSR : KC_DENSE));
+            CHECK(kc_function_part(f[1], 0, &part, NULL) == KC_OK);
+            CHECK(part.storage == (is_sparse ? KC_CSR : KC_DENSE));
             CHECK(kc_function_labels(f[1], kept, 8 * n_classes, NULL) == KC_OK);
             CHECK(memcmp(kept, years, 8 * (size_t)n_classes) == 0);
             CHECK(kc_function_evaluate(ctx, NULL, f[0], &x.points, KC_PER_OUTPUT, values, n_outputs,

@@ -28,7 +28,7 @@ static double packed_at(const kc_packed *p, size_t i, size_t t)
 {
     const size_t width = kc_panel_width(p->dtype);
 
-    if (!p->is_sparse)
+    if (kc_packed_is_dense(p))
         return ref_get(p->panels, (i / width * p->d + t) * width + i % width, p->dtype);
     for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++)
         if (p->cols[k] == (int32_t)t)
@@ -75,7 +75,7 @@ static void check_form(const ref_samples *s, ref_form form, kc_dtype from, kc_dt
     REQUIRE(pack(&view.points, to, &p) == KC_OK);
     CHECK(p.dtype == to);
     CHECK(count_differences(&p, s) == 0);
-    CHECK(!p.is_sparse || rows_are_sorted(&p));
+    CHECK(kc_packed_is_dense(&p) || rows_are_sorted(&p));
     CHECK(memcmp(p.sq_norms, expected->sq_norms, norm_bytes) == 0);
     kc_packed_free(ctx, &p);
     ref_view_free(&view);
@@ -134,7 +134,8 @@ static void panels_and_norms_are_filled_up_with_zeros(void)
 static void a_stride_of_zero_repeats_a_row_or_a_column(void)
 {
     const double x[] = {1, 2, 3};
-    kc_points points = {.storage = KC_DENSE,
+    kc_points points = {.struct_size = sizeof(kc_points),
+                        .storage = KC_DENSE,
                         .dtype = KC_F64,
                         .n_rows = 20,
                         .n_cols = 3,
@@ -172,8 +173,9 @@ static void few_features_or_many_nonzeros_are_packed_dense(void)
         kc_packed p;
 
         REQUIRE(pack(&view.points, KC_F32, &p) == KC_OK);
-        CHECK(p.is_sparse == cases[i].is_sparse);
-        CHECK((p.panels == NULL) == p.is_sparse && (p.cols != NULL) == p.is_sparse);
+        CHECK((p.storage == KC_CSR) == cases[i].is_sparse);
+        CHECK((p.panels == NULL) == (p.storage == KC_CSR) &&
+              (p.cols != NULL) == (p.storage == KC_CSR));
         kc_packed_free(ctx, &p);
         ref_view_free(&view);
         ref_samples_free(&s);
@@ -192,7 +194,7 @@ static void values_of_sorted_rows_of_the_right_type_are_borrowed(void)
                 kc_packed p;
 
                 REQUIRE(pack(&view.points, dtypes[j], &p) == KC_OK);
-                CHECK(p.is_sparse);
+                CHECK(p.storage == KC_CSR);
                 CHECK((p.vals == view.points.values) == (is_sorted && j == k));
                 kc_packed_free(ctx, &p);
                 ref_view_free(&view);
@@ -211,7 +213,7 @@ static void places_do_not_follow_indices_that_change_after_packing(void)
 
             REQUIRE(pack(&view.points, dtypes[j], &p) == KC_OK);
             ref_view_spoil(&view);
-            CHECK(p.is_sparse && rows_are_sorted(&p));
+            CHECK((p.storage == KC_CSR) && rows_are_sorted(&p));
             if (dtypes[j] == KC_F64)
                 CHECK(count_differences(&p, &s) == 0);
             kc_packed_free(ctx, &p);
@@ -292,7 +294,11 @@ static void norms_up_to_a_quarter_of_the_largest_number_are_taken(void)
 
     for (size_t k = 0; k < 2; k++) {
         double x = limits[k] * (1 - 1e-6);
-        kc_points points = {.storage = KC_DENSE, .dtype = KC_F64, .n_rows = 1, .n_cols = 1};
+        kc_points points = {.struct_size = sizeof(kc_points),
+                            .storage = KC_DENSE,
+                            .dtype = KC_F64,
+                            .n_rows = 1,
+                            .n_cols = 1};
         kc_packed p;
 
         points.values = &x;
@@ -306,8 +312,12 @@ static void norms_up_to_a_quarter_of_the_largest_number_are_taken(void)
 static void many_large_values_overflow_together(void)
 {
     const float x = 2e18f;
-    const kc_points points = {
-        .storage = KC_DENSE, .dtype = KC_F32, .n_rows = 1, .n_cols = 100, .values = &x};
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_DENSE,
+                              .dtype = KC_F32,
+                              .n_rows = 1,
+                              .n_cols = 100,
+                              .values = &x};
     kc_packed p;
 
     CHECK(pack(&points, KC_F32, &p) == KC_ERR_RANGE);
@@ -319,7 +329,8 @@ static void many_large_values_overflow_together(void)
 static void a_value_that_is_not_finite_comes_before_a_large_one(void)
 {
     float x[] = {1e30f, 2.0f, NAN, INFINITY};
-    const kc_points points = {.storage = KC_DENSE,
+    const kc_points points = {.struct_size = sizeof(kc_points),
+                              .storage = KC_DENSE,
                               .dtype = KC_F32,
                               .n_rows = 1,
                               .n_cols = 4,
@@ -361,7 +372,8 @@ static void sizes_beyond_all_memory_are_refused(void)
     REQUIRE(kc_context_create(&config, &small, NULL) == KC_OK);
     REQUIRE(kc_call_begin(&small_call, small, NULL, "pack", &err) == KC_OK);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const kc_points points = {.storage = KC_DENSE,
+        const kc_points points = {.struct_size = sizeof(kc_points),
+                                  .storage = KC_DENSE,
                                   .dtype = KC_F64,
                                   .n_rows = sizes[i][0],
                                   .n_cols = sizes[i][1],
@@ -397,14 +409,14 @@ static void check_take(const ref_samples *s, ref_form form, const int32_t *rows,
     REQUIRE(pack(&view.points, dtype, &all) == KC_OK);
     memset(&taken, 0xab, sizeof taken);
     REQUIRE(kc_packed_take(&call, &all, rows, n, &taken) == KC_OK);
-    CHECK(taken.is_sparse == all.is_sparse && taken.dtype == dtype);
+    CHECK((taken.storage == KC_CSR) == (all.storage == KC_CSR) && taken.dtype == dtype);
     CHECK(count_differences(&taken, &subset) == 0);
-    CHECK(!taken.is_sparse || rows_are_sorted(&taken));
+    CHECK(kc_packed_is_dense(&taken) || rows_are_sorted(&taken));
     for (size_t i = 0; i < kc_round_up(n, kc_panel_width(dtype)); i++)
         CHECK(i < n ? memcmp((const char *)taken.sq_norms + i * bytes,
                              (const char *)all.sq_norms + (size_t)rows[i] * bytes, bytes) == 0
                     : ref_get(taken.sq_norms, i, dtype) == 0);
-    for (size_t i = n; !taken.is_sparse && i < kc_round_up(n, kc_panel_width(dtype)); i++)
+    for (size_t i = n; kc_packed_is_dense(&taken) && i < kc_round_up(n, kc_panel_width(dtype)); i++)
         CHECK(packed_at(&taken, i, s->d - 1) == 0);
     kc_packed_free(ctx, &all); /* what was taken stands alone */
     CHECK(count_differences(&taken, &subset) == 0);
@@ -456,7 +468,8 @@ static void an_order_is_kept_by_every_form(void)
                 REQUIRE(kc_packed_create_ordered(&call, &view.points, order, dtypes[k], &p) ==
                         KC_OK);
                 REQUIRE(pack(&view.points, dtypes[k], &plain) == KC_OK);
-                CHECK(p.is_sparse == plain.is_sparse && count_differences(&p, &ordered) == 0);
+                CHECK((p.storage == KC_CSR) == (plain.storage == KC_CSR) &&
+                      count_differences(&p, &ordered) == 0);
                 for (size_t i = 0; i < N_ORDER; i++)
                     CHECK(memcmp((const char *)p.sq_norms + i * bytes,
                                  (const char *)plain.sq_norms + (size_t)order[i] * bytes,

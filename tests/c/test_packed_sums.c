@@ -22,7 +22,7 @@ static world open_world(ref_form form, kc_dtype dtype)
     world v = {.x = ref_random(5, N, D, 0.2, dtype)};
 
     v.packed = pack_samples(ctx, &v.x, form, dtype, &v.view);
-    CHECK(v.packed.is_sparse == (form == REF_CSR));
+    CHECK((v.packed.storage == KC_CSR) == (form == REF_CSR));
     for (size_t t = 0; t < D; t++)
         v.w[t] = 1.0 / (double)(t + 3) - 0.1;
     return v;

@@ -182,7 +182,11 @@ static void a_small_step_of_the_batch_rule_is_made_and_is_the_last(void)
     double w[2] = {0}, b[1] = {0}, criterion[PASSES];
     int64_t mistakes[PASSES];
     options o = {.is_batch = true, .has_no_intercept = true, .theta = 0.5, .eta = {0.25, 0.25}};
-    kc_points points = {.storage = KC_DENSE, .dtype = KC_F64, .n_rows = 2, .n_cols = 2};
+    kc_points points = {.struct_size = sizeof(kc_points),
+                        .storage = KC_DENSE,
+                        .dtype = KC_F64,
+                        .n_rows = 2,
+                        .n_cols = 2};
     kc_perceptron_data data = {.struct_size = sizeof data, .x = &points, .n_classes = 2};
     kc_perceptron_state state = {.struct_size = sizeof state, .positive = 1, .random = {1}};
     kc_perceptron_settings settings = settings_of(&o, 2);

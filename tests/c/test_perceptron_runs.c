@@ -51,7 +51,11 @@ static void make_big(big_set *s, int64_t n, int64_t n_passes)
         s->classes[i] = (int32_t)kc_rng_below(&rng, 2);
     for (int64_t k = 0; k < n_passes; k++)
         s->eta[k] = 1;
-    s->points = (kc_points){.storage = KC_DENSE, .dtype = KC_F32, .n_rows = n, .n_cols = 8};
+    s->points = (kc_points){.struct_size = sizeof(kc_points),
+                            .storage = KC_DENSE,
+                            .dtype = KC_F32,
+                            .n_rows = n,
+                            .n_cols = 8};
     s->points.values = s->x;
     s->points.row_stride = 32;
     s->points.col_stride = 4;

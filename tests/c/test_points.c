@@ -16,7 +16,8 @@ static const int64_t indptr_64[] = {0, 2, 2, 4};
 
 static kc_points dense_view(void)
 {
-    return (kc_points){.storage = KC_DENSE,
+    return (kc_points){.struct_size = sizeof(kc_points),
+                       .storage = KC_DENSE,
                        .dtype = KC_F64,
                        .n_rows = 2,
                        .n_cols = 3,
@@ -28,7 +29,8 @@ static kc_points dense_view(void)
 
 static kc_points csr_view(int32_t index_bytes)
 {
-    return (kc_points){.storage = KC_CSR,
+    return (kc_points){.struct_size = sizeof(kc_points),
+                       .storage = KC_CSR,
                        .dtype = KC_F64,
                        .n_rows = 3,
                        .n_cols = 3,
@@ -42,7 +44,8 @@ static kc_points csr_view(int32_t index_bytes)
 
 static kc_points string_view(void)
 {
-    return (kc_points){.storage = KC_STRINGS,
+    return (kc_points){.struct_size = sizeof(kc_points),
+                       .storage = KC_STRINGS,
                        .n_rows = 3,
                        .values = "abcd",
                        .indptr = indptr_64,

@@ -131,14 +131,17 @@ static void growing_points_have_the_same_parts(void)
         ref_samples x = ref_random(3, N, D, 0.2, KC_F64);
         ref_view view = ref_view_make(&x, REF_CSR, KC_F64);
         kc_packed p = prepare(kernel, &view.points, KC_F64);
-        kc_growing g = kc_growing_none(KC_F64, sparse == 1, D);
+        const kc_points like = {.storage = sparse == 1 ? KC_CSR : KC_DENSE, .n_cols = D};
+        kc_growing g;
         double *expected = fill_all(kernel, &p, &p), *got;
 
-        CHECK(kc_prepare_growing(ctx, kernel, &g, NULL) == KC_OK);
+        CHECK(kc_prepare_growing(ctx, kernel, KC_F64, &like, &g, NULL) == KC_OK);
         for (size_t i = 0; i < N; i++) {
-            CHECK(kc_growing_reserve(ctx, &g, i + 1,
-                                     kc_growing_nnz(&g) + kc_growing_row_nnz(&g, &p, i),
-                                     NULL) == KC_OK);
+            kc_value_counts counts;
+
+            kc_growing_count(&g, &counts);
+            kc_growing_count_row(&g, &p, i, &counts);
+            CHECK(kc_growing_reserve(ctx, &g, i + 1, &counts, NULL) == KC_OK);
             kc_growing_put(&g, i, &p, i);
         }
         got = fill_all(kernel, &g.points, &g.points);
@@ -157,7 +160,8 @@ static void a_negative_self_value_is_refused_by_row(void)
 {
     const double params[] = {1, 1, -2};
     double x[] = {1, 1, 2, 0, 0.5, 0.5};
-    const kc_points view = {.storage = KC_DENSE,
+    const kc_points view = {.struct_size = sizeof(kc_points),
+                            .storage = KC_DENSE,
                             .dtype = KC_F64,
                             .n_rows = 3,
                             .n_cols = 2,
@@ -182,7 +186,8 @@ static void a_negative_self_value_is_refused_by_row(void)
 static void self_values_that_are_too_small_overflow(void)
 {
     const float x[] = {1e-21f, 2e-21f};
-    const kc_points view = {.storage = KC_DENSE,
+    const kc_points view = {.struct_size = sizeof(kc_points),
+                            .storage = KC_DENSE,
                             .dtype = KC_F32,
                             .n_rows = 2,
                             .n_cols = 1,
@@ -215,7 +220,7 @@ static void samples_without_a_column_that_is_read_are_refused(void)
     CHECK(kc_call_end(&call, kc_prepare(&call, kernel, &view.points, NULL, KC_F64, &packed)) ==
           KC_ERR_SHAPE);
     CHECK(strcmp(err.text, "the kernel reads column 90, X has 20 columns") == 0);
-    CHECK(packed.n == 0 && packed.n_derived == 0);
+    CHECK(packed.n == 0 && packed.n_parts == 0);
     kc_packed_free(ctx, &packed);
     ref_view_free(&view);
     ref_samples_free(&x);

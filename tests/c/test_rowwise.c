@@ -96,7 +96,11 @@ static void rows_do_not_follow_indices_that_change_later(void)
 static void a_single_column_is_borrowed_at_any_stride(void)
 {
     const double x[] = {1, -1, 2, -1, 3, -1};
-    kc_points points = {.storage = KC_DENSE, .dtype = KC_F64, .n_rows = 3, .n_cols = 1};
+    kc_points points = {.struct_size = sizeof(kc_points),
+                        .storage = KC_DENSE,
+                        .dtype = KC_F64,
+                        .n_rows = 3,
+                        .n_cols = 1};
     kc_rowwise rows;
 
     points.values = x;
@@ -231,7 +235,11 @@ static void a_cancelled_check_ends_and_a_time_limit_does_not_end_it(void)
 {
     const int64_t n = 3000, d = 1000;
     float *x = calloc((size_t)(n * d), sizeof *x);
-    kc_points points = {.storage = KC_DENSE, .dtype = KC_F32, .n_rows = n, .n_cols = d};
+    kc_points points = {.struct_size = sizeof(kc_points),
+                        .storage = KC_DENSE,
+                        .dtype = KC_F32,
+                        .n_rows = n,
+                        .n_cols = d};
     int n_asked = 0;
     kc_run run = {.struct_size = sizeof run, .time_limit = 1e-9};
     kc_rowwise rows;

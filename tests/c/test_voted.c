@@ -200,6 +200,7 @@ static void a_walk_through_many_updates_can_be_stopped(void)
     enum { MANY = 20 * 1000 * 1000 };
     const double sample[D] = {1, 2, 3, 4, 5};
     const kc_points x = {
+        .struct_size = sizeof(kc_points),
         .storage = KC_DENSE,
         .dtype = KC_F64,
         .n_rows = 1,

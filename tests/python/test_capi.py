@@ -64,7 +64,8 @@ def of_header(text):
         if kind == "enum":
             found[name] = ("enum", members(body, ","))
         else:
-            fields = [f for part in body.split(";") if part.strip() for f in expand(part)]
+            own = re.sub(r"\bstruct ", "", body)  # of a member that points at its own kind
+            fields = [f for part in own.split(";") if part.strip() for f in expand(part)]
             found[name] = ("struct", fields)
     for name in re.findall(r"typedef struct (\w+) \1;", text):
         found[name] = ("struct", [])

@@ -161,6 +161,8 @@ def dry_run(folder, target):
 @pytest.mark.parametrize("step", [*named_steps("test_steps"), *named_steps("slow_steps")])
 def test_every_step_of_make_sets_up_what_it_needs(step, tmp_path):
     said = dry_run(tmp_path, step)
+    if said.startswith('echo "skipped'):
+        pytest.skip(f"{step} needs a tool that is not installed")
     assert "making the environment .venv" in said
     assert "installing what the build needs" in said
     if step.startswith("c-"):

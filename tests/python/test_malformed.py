@@ -303,7 +303,8 @@ def test_masked_and_huge_indices_are_named():
 
 def test_rows_taken_from_a_matrix_that_changes_are_sound_or_an_error():
     def check():
-        from kcore._validate import as_points, take_rows
+        from kcore._points import take_rows
+        from kcore._validate import as_points
 
         points = as_points(sp.csr_array(np.ones((N, D))), "X")
         points.indices[4] = 10**9

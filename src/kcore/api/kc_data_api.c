@@ -7,8 +7,6 @@ static kc_status check_samples(const kc_points *x, kc_error *err)
 {
     if (x == NULL)
         return kc_fail(err, KC_ERR_ARG, "x is NULL");
-    if (x->storage == KC_STRINGS)
-        return kc_fail(err, KC_ERR_TYPE, "%s holds strings, numbers are needed", kc_points_name(x));
     return kc_points_check_form(x, err);
 }
 
@@ -19,6 +17,7 @@ kc_status kc_variance(kc_context *ctx, const kc_run *run, const kc_points *x, co
     kc_status status;
 
     KC_TRY(check_samples(x, err));
+    KC_TRY(kc_points_check_numbers(x, err));
     if (out == NULL)
         return kc_fail(err, KC_ERR_ARG, "out is NULL");
     KC_TRY(kc_call_begin(&call, ctx, run, "variance", err));
@@ -36,8 +35,9 @@ kc_status kc_check_finite(kc_context *ctx, const kc_run *run, const kc_points *x
     KC_TRY(check_samples(x, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "check", err));
     status = kc_points_check(&call, x);
-    if (status == KC_OK)
-        status = kc_points_check_finite(&call, x);
+    for (; status == KC_OK && x != NULL; x = x->next)
+        if (x->storage != KC_STRINGS)
+            status = kc_points_check_finite(&call, x);
     return kc_call_end(&call, status);
 }
 

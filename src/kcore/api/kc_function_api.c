@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/kc_context.h"
+#include "data/kc_packed_sums.h"
 #include "data/kc_points.h"
 #include "function/kc_function.h"
 
@@ -56,15 +57,9 @@ static kc_status check_points(const kc_function_parts *p, kc_error *err)
                        (long long)p->n_points, (long long)p->n_cols);
     if (p->kernel == NULL)
         return check_given(p, err);
-    if (p->columns != NULL || (p->x == NULL) != (p->n_points == 0))
+    if (p->columns != NULL || (p->x == NULL && p->n_points > 0))
         return kc_fail(err, KC_ERR_ARG, "with a kernel, parts has points and no columns");
-    if (p->n_points == 0)
-        return KC_OK;
-    if (p->x->n_rows != p->n_points || p->x->n_cols != p->n_cols)
-        return kc_fail(err, KC_ERR_SHAPE, "parts.x is %lld x %lld, must be %lld x %lld",
-                       (long long)p->x->n_rows, (long long)p->x->n_cols, (long long)p->n_points,
-                       (long long)p->n_cols);
-    return kc_kernel_check(p->kernel, p->x, p->x, err);
+    return kc_function_check_points(p->kernel, p->x, p->n_points, p->n_cols, err);
 }
 
 static kc_status check_numbers(const double *values, size_t n, const char *name, kc_error *err)
@@ -130,8 +125,8 @@ static kc_status make_function(kc_call *call, const kc_function_parts *p, kc_fun
     kc_status status;
 
     KC_TRY(lay_out(call, p, &f));
-    if (p->kernel != NULL && p->n_points > 0)
-        KC_TRY(kc_function_pack(call, p->kernel, p->x, p->dtype, &f.points));
+    if (p->kernel != NULL && p->x != NULL)
+        KC_TRY(kc_function_pack(call, p->kernel, p->x, (size_t)p->n_points, p->dtype, &f.points));
     status = kc_function_make(call, &f, &how, p->labels, out);
     kc_packed_free(call->ctx, &f.points); /* empty where the function has them */
     return status;
@@ -154,23 +149,19 @@ kc_status kc_function_create(kc_context *ctx, const kc_run *run, const kc_functi
 
 kc_status kc_function_describe(const kc_function *f, kc_function_info *out, kc_error *err)
 {
-    const kc_packed *points;
-
     if (f == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "%s is NULL", f == NULL ? "the function" : "out");
-    points = &f->f.points;
     const kc_function_info info = {
         .decoder = (int32_t)f->decoding.decoder,
         .n_classes = f->decoding.n_classes,
         .class_of_zero = f->decoding.class_of_zero,
         .dtype = f->f.dtype,
-        .storage = points->is_sparse ? KC_CSR : KC_DENSE,
         .is_given = f->f.kernel == NULL,
         .is_linear = kc_expansion_is_linear(&f->f),
         .n_outputs = (int64_t)f->f.n_outputs,
         .n_points = (int64_t)f->f.n,
         .n_cols = (int64_t)f->f.n_cols,
-        .n_values = (int64_t)kc_packed_n_values(points),
+        .n_parts = f->f.kernel != NULL ? (int64_t)f->f.points.n_view_parts + 1 : 0,
         .label_bytes = (int64_t)f->label_bytes,
     };
     KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
@@ -213,35 +204,96 @@ kc_status kc_function_columns(const kc_function *f, int32_t *out, int64_t n, kc_
     return KC_OK;
 }
 
-static kc_status check_has_points(const kc_function *f, kc_error *err)
-{
-    if (f->f.kernel == NULL)
-        return kc_fail(err, KC_ERR_TYPE,
-                       "a function of given kernel values has no points, only columns");
-    return KC_OK;
-}
+/* ---- Points out ---------------------------------------------------------------------------- */
 
-kc_status kc_function_points(const kc_function *f, double *out, int64_t n, kc_error *err)
-{
-    KC_TRY(check_has_points(f, err));
-    KC_TRY(kc_check_length(out, n, f->f.n * f->f.n_cols, "points", err));
-    for (size_t i = 0; i < f->f.n; i++)
-        kc_expansion_point(&f->f, i, out + i * f->f.n_cols);
-    return KC_OK;
-}
-
-kc_status kc_function_points_csr(const kc_function *f, int64_t *indptr, int64_t n_indptr,
-                                 int32_t *indices, double *values, int64_t n_values, kc_error *err)
+static kc_status find_part(const kc_function *f, int64_t number, const kc_packed **out,
+                           kc_error *err)
 {
     const kc_packed *points = &f->f.points;
 
-    KC_TRY(check_has_points(f, err));
-    if (!points->is_sparse)
-        return kc_fail(err, KC_ERR_TYPE, "the points are dense");
-    KC_TRY(kc_check_length(indptr, n_indptr, points->n + 1, "indptr", err));
-    KC_TRY(kc_check_length(indices, n_values, kc_packed_n_values(points), "indices", err));
-    KC_TRY(kc_check_length(values, n_values, kc_packed_n_values(points), "values", err));
-    kc_packed_copy_csr(points, indptr, indices, values);
+    if (f->f.kernel == NULL)
+        return kc_fail(err, KC_ERR_TYPE,
+                       "a function of given kernel values has no points, only columns");
+    if (number < 0 || number > (int64_t)points->n_view_parts)
+        return kc_fail(err, KC_ERR_ARG, "part is %lld, must be 0 to %zu", (long long)number,
+                       points->n_view_parts);
+    *out = kc_packed_part(points, (size_t)number);
+    return KC_OK;
+}
+
+static kc_storage storage_of(const kc_packed *part)
+{
+    return kc_packed_is_dense(part) ? KC_DENSE : part->storage;
+}
+
+/* The part, where it has this storage. */
+static kc_status find_stored(const kc_function *f, int64_t number, kc_storage wanted,
+                             const kc_packed **out, kc_error *err)
+{
+    static const char *const names[] = {
+        [KC_DENSE] = "dense", [KC_CSR] = "CSR", [KC_STRINGS] = "strings"};
+
+    KC_TRY(find_part(f, number, out, err));
+    if (storage_of(*out) != wanted)
+        return kc_fail(err, KC_ERR_TYPE, "the points of part %lld are %s, not %s",
+                       (long long)number, names[storage_of(*out)], names[wanted]);
+    return KC_OK;
+}
+
+kc_status kc_function_part(const kc_function *f, int64_t number, kc_part_info *out, kc_error *err)
+{
+    const kc_packed *part = NULL;
+
+    if (f == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL", f == NULL ? "the function" : "out");
+    KC_TRY(find_part(f, number, &part, err));
+    const kc_part_info info = {
+        .storage = storage_of(part),
+        .n_cols = (int64_t)part->d,
+        .n_values = (int64_t)kc_packed_n_values(part),
+    };
+    KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
+    kc_struct_write(out, &info, sizeof info);
+    return KC_OK;
+}
+
+kc_status kc_function_points(const kc_function *f, int64_t number, double *out, int64_t n,
+                             kc_error *err)
+{
+    const kc_packed *part = NULL;
+
+    KC_TRY(find_stored(f, number, KC_DENSE, &part, err));
+    KC_TRY(kc_check_length(out, n, f->f.n * part->d, "points", err));
+    if (n > 0)
+        memset(out, 0, (size_t)n * sizeof *out);
+    for (size_t i = 0; i < f->f.n; i++)
+        kc_packed_add(part, i, 1, out + i * part->d);
+    return KC_OK;
+}
+
+kc_status kc_function_points_csr(const kc_function *f, int64_t number, int64_t *indptr,
+                                 int64_t n_indptr, int32_t *indices, double *values,
+                                 int64_t n_values, kc_error *err)
+{
+    const kc_packed *part = NULL;
+
+    KC_TRY(find_stored(f, number, KC_CSR, &part, err));
+    KC_TRY(kc_check_length(indptr, n_indptr, part->n + 1, "indptr", err));
+    KC_TRY(kc_check_length(indices, n_values, kc_packed_n_values(part), "indices", err));
+    KC_TRY(kc_check_length(values, n_values, kc_packed_n_values(part), "values", err));
+    kc_packed_copy_csr(part, indptr, indices, values);
+    return KC_OK;
+}
+
+kc_status kc_function_strings(const kc_function *f, int64_t number, int64_t *indptr,
+                              int64_t n_indptr, char *bytes, int64_t n_bytes, kc_error *err)
+{
+    const kc_packed *part = NULL;
+
+    KC_TRY(find_stored(f, number, KC_STRINGS, &part, err));
+    KC_TRY(kc_check_length(indptr, n_indptr, part->n + 1, "indptr", err));
+    KC_TRY(kc_check_length(bytes, n_bytes, kc_packed_n_values(part), "bytes", err));
+    kc_packed_copy_strings(part, indptr, bytes);
     return KC_OK;
 }
 

@@ -18,13 +18,11 @@ kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error 
         .multiclass = model->multiclass,
         .n_classes = model->n_classes,
         .dtype = f.dtype,
-        .storage = f.storage,
         .is_given = f.is_given,
         .is_linear = f.is_linear,
         .n_problems = f.n_outputs,
         .n_coef_rows = (int64_t)model->function.f.n_rows,
         .n_support = f.n_points,
-        .n_values = f.n_values,
         .n_cols = f.n_cols,
     };
     KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
@@ -127,15 +125,9 @@ static kc_status check_points(const parts *in, kc_error *err)
                    : kc_fail(err, KC_ERR_ARG, "a kernel or points beside info.is_given");
     if (in->p.kernel == NULL)
         return kc_fail(err, KC_ERR_ARG, "parts.kernel is NULL");
-    if (in->info.n_support == 0)
-        return KC_OK;
-    if (x == NULL)
+    if (x == NULL && in->info.n_support > 0)
         return kc_fail(err, KC_ERR_ARG, "parts.x is NULL");
-    if (x->n_rows != in->info.n_support || x->n_cols != in->info.n_cols)
-        return kc_fail(err, KC_ERR_SHAPE, "parts.x is %lld x %lld, must be %lld x %lld",
-                       (long long)x->n_rows, (long long)x->n_cols, (long long)in->info.n_support,
-                       (long long)in->info.n_cols);
-    return kc_kernel_check(in->p.kernel, x, x, err);
+    return kc_function_check_points(in->p.kernel, x, in->info.n_support, in->info.n_cols, err);
 }
 
 static kc_status check_counts(const parts *in, kc_error *err)
@@ -193,7 +185,6 @@ static kc_status read_parts(const kc_model_parts *from, parts *in, kc_error *err
 
 static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
 {
-    const bool has_points = !in->info.is_given && in->info.n_support > 0;
     kc_packed points = {.dtype = in->info.dtype, .d = (size_t)in->info.n_cols};
     kc_model_spec spec = {
         .type = in->info.type,
@@ -212,8 +203,9 @@ static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
     };
     kc_status status;
 
-    if (has_points)
-        KC_TRY(kc_function_pack(call, in->p.kernel, in->p.x, in->info.dtype, &points));
+    if (in->p.x != NULL)
+        KC_TRY(kc_function_pack(call, in->p.kernel, in->p.x, (size_t)in->info.n_support,
+                                in->info.dtype, &points));
     status = kc_model_make(call, &spec, out);
     kc_packed_free(call->ctx, &points); /* empty where the model has them */
     return status;

@@ -43,6 +43,22 @@ static kc_status check_budget(const kc_online_config *config, kc_error *err)
     return KC_OK;
 }
 
+/* Whether the kernel takes what is to come. */
+static kc_status check_like(const kc_online_config *config, kc_error *err)
+{
+    const kc_points numbers = {.storage = config->is_sparse ? KC_CSR : KC_DENSE,
+                               .n_cols = config->n_cols};
+
+    if (config->like == NULL)
+        return kc_kernel_check_parts(config->kernel, &numbers, err);
+    KC_TRY(kc_points_check_parts(config->like, err));
+    if (kc_points_columns(config->like) != (size_t)config->n_cols)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %zu columns, n_cols is %lld",
+                       kc_points_name(config->like), kc_points_columns(config->like),
+                       (long long)config->n_cols);
+    return kc_kernel_check_parts(config->kernel, config->like, err);
+}
+
 static kc_status check_config(const kc_online_config *config, kc_error *err)
 {
     if (config->dtype != KC_F32 && config->dtype != KC_F64)
@@ -55,7 +71,8 @@ static kc_status check_config(const kc_online_config *config, kc_error *err)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, must be at least 2",
                        config->n_classes);
     KC_TRY(check_random(config, err));
-    return check_budget(config, err);
+    KC_TRY(check_budget(config, err));
+    return config->kernel != NULL ? check_like(config, err) : KC_OK;
 }
 
 /* The settings with what is the learner's own. */
@@ -261,10 +278,8 @@ kc_status kc_online_describe(const kc_online *online, kc_online_info *out, kc_er
     set = &online->set;
     const kc_online_info info = {
         .dtype = set->dtype,
-        .storage = set->points.points.is_sparse ? KC_CSR : KC_DENSE,
         .is_given = set->kernel == NULL,
         .n_points = (int64_t)set->n,
-        .n_values = (int64_t)kc_growing_nnz(&set->points),
         .n_cols = (int64_t)set->n_cols,
         .n_outputs = (int64_t)set->n_outputs,
         .n_seen = online->n_seen,

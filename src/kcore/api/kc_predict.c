@@ -39,9 +39,6 @@ static kc_status check_input(const kc_function *f, const kc_points *x, const voi
                        f == NULL   ? "the function"
                        : x == NULL ? "x"
                                    : "out");
-    if (x->storage == KC_STRINGS)
-        return kc_fail(err, KC_ERR_TYPE, "%s holds strings, the function takes numbers",
-                       kc_points_name(x));
     return KC_OK;
 }
 

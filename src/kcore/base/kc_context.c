@@ -34,26 +34,46 @@ void kc_struct_write(void *to, const void *from, size_t n_bytes)
     memcpy(to, &size, sizeof size);
 }
 
+/* Whether what a newer caller has behind the n_bytes of this version is all zeros. */
+static kc_status check_unknown(const void *from, size_t n_bytes, const char *name, kc_error *err)
+{
+    const unsigned char *bytes = from;
+    size_t size;
+
+    memcpy(&size, from, sizeof size);
+    for (size_t i = n_bytes; i < size; i++)
+        if (bytes[i] != 0)
+            return kc_fail(err, KC_ERR_ARG,
+                           "%s.struct_size is %zu with a field set that this version (%zu) does "
+                           "not know",
+                           name, size, n_bytes);
+    return KC_OK;
+}
+
 kc_status kc_struct_read(void *to, size_t n_bytes, const void *from, const char *name,
                          kc_error *err)
 {
-    const unsigned char *bytes = from;
     size_t size;
 
     memset(to, 0, n_bytes);
     if (from == NULL)
         return KC_OK;
     KC_TRY(kc_struct_check(from, n_bytes, name, err));
+    KC_TRY(check_unknown(from, n_bytes, name, err));
     memcpy(&size, from, sizeof size);
-    for (size_t i = n_bytes; i < size; i++) {
-        if (bytes[i] != 0)
-            return kc_fail(err, KC_ERR_ARG,
-                           "%s.struct_size is %zu with a field set that this version (%zu) does "
-                           "not know",
-                           name, size, n_bytes);
-    }
     memcpy(to, from, kc_min(size, n_bytes));
     return KC_OK;
+}
+
+kc_status kc_struct_check_whole(const void *from, size_t n_bytes, const char *name, kc_error *err)
+{
+    size_t size;
+
+    memcpy(&size, from, sizeof size);
+    if (size < n_bytes)
+        return kc_fail(err, KC_ERR_ARG, "%s.struct_size is %zu, must be at least %zu", name, size,
+                       n_bytes);
+    return size == n_bytes ? KC_OK : check_unknown(from, n_bytes, name, err);
 }
 
 static kc_status check_config(const kc_context_config *config, kc_error *err)

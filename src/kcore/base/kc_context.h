@@ -46,6 +46,10 @@ bool kc_context_drop_spare(kc_context *ctx);
 kc_status kc_struct_read(void *to, size_t n_bytes, const void *from, const char *name,
                          kc_error *err);
 
+/* Whether a struct can be read in place: it has all fields of this version, and none but zeros
+ * behind them. */
+kc_status kc_struct_check_whole(const void *from, size_t n_bytes, const char *name, kc_error *err);
+
 /* Whether the caller's struct `to`, which is to be filled in, begins with a struct_size that can be
  * one; and filling it in, as far as it goes. */
 kc_status kc_struct_check(const void *to, size_t n_bytes, const char *name, kc_error *err);

@@ -1,6 +1,6 @@
-/* Dense points are lanes of panels: a place is written without touching the others.  CSR rows lie
- * side by side, as the loops read them: a row of another length moves those behind it, which costs
- * less than the kernel values that led to it. */
+/* Dense points are lanes of panels: a place is written without touching the others.  Rows of CSR
+ * and strings lie side by side, as the loops read them: a row of another length moves those behind
+ * it, which costs less than the kernel values that led to it. */
 #include "data/kc_growing.h"
 
 #include <float.h>
@@ -56,7 +56,7 @@ static void step_back(cursor *c)
 
     while (c->left > 0) {
         c->left--;
-        if (x->is_sparse) {
+        if (x->storage == KC_CSR) {
             const size_t k = (size_t)x->indptr[c->row] + c->left;
 
             c->col = x->cols[k];
@@ -76,7 +76,7 @@ static cursor last_entry(const kc_packed *x, size_t row)
 {
     cursor c = {.x = x, .row = row, .left = x->d};
 
-    if (x->is_sparse)
+    if (x->storage == KC_CSR)
         c.left = (size_t)(x->indptr[row + 1] - x->indptr[row]);
     step_back(&c);
     return c;
@@ -102,12 +102,12 @@ static bool enlarge(kc_context *ctx, void **array, size_t used, size_t count, si
 /* What `points` shows of the arrays it owns. */
 static void show(kc_packed *p)
 {
-    if (p->is_sparse) {
+    if (kc_packed_is_dense(p)) {
+        p->panels = p->owned[0];
+    } else {
         p->indptr = p->owned[0];
         p->cols = p->owned[1];
         p->vals = p->owned[2];
-    } else {
-        p->panels = p->owned[0];
     }
     p->sq_norms = p->owned[3];
 }
@@ -118,32 +118,34 @@ static bool enlarge_points(kc_context *ctx, kc_growing *g, size_t capacity)
     const size_t width = kc_panel_width(p->dtype);
     const size_t n_panels = kc_ceil_div(capacity, width), n_used = kc_ceil_div(p->n, width);
     size_t panel_bytes;
-    bool is_done;
+    bool is_done = true;
 
     if (!kc_mul_size(p->d, KC_PANEL_BYTES, &panel_bytes))
         return false;
-    is_done = enlarge(ctx, &p->owned[3], n_used, n_panels, KC_PANEL_BYTES);
-    if (is_done && p->is_sparse)
+    if (p->storage != KC_STRINGS)
+        is_done = enlarge(ctx, &p->owned[3], n_used, n_panels, KC_PANEL_BYTES);
+    if (is_done && kc_packed_is_dense(p))
+        is_done = enlarge(ctx, &p->owned[0], n_used, n_panels, panel_bytes);
+    else if (is_done)
         is_done = enlarge(ctx, &p->owned[0], p->indptr != NULL ? p->n + 1 : 0, n_panels * width + 1,
                           sizeof(int64_t));
-    else if (is_done)
-        is_done = enlarge(ctx, &p->owned[0], n_used, n_panels, panel_bytes);
     show(p);
     if (is_done)
         g->capacity = n_panels * width;
     return is_done;
 }
 
-static bool enlarge_values(kc_context *ctx, kc_growing *g, size_t nnz)
+static bool enlarge_values(kc_context *ctx, kc_growing *g, size_t n_values)
 {
     kc_packed *p = &g->points;
-    const size_t used = kc_growing_nnz(g);
-    const bool is_done = enlarge(ctx, &p->owned[1], used, nnz, sizeof(int32_t)) &&
-                         enlarge(ctx, &p->owned[2], used, nnz, kc_dtype_bytes(p->dtype));
+    const size_t used = kc_packed_n_values(p);
+    const bool is_done =
+        (p->storage == KC_STRINGS || enlarge(ctx, &p->owned[1], used, n_values, sizeof(int32_t))) &&
+        enlarge(ctx, &p->owned[2], used, n_values, kc_packed_value_bytes(p));
 
     show(p);
     if (is_done)
-        g->nnz_capacity = nnz;
+        g->value_capacity = n_values;
     return is_done;
 }
 
@@ -163,69 +165,117 @@ static bool enlarge_scalars(kc_context *ctx, kc_packed *p, size_t capacity)
     return true;
 }
 
-kc_status kc_growing_derive(kc_context *ctx, kc_growing *g, const size_t *n_cols, size_t n_derived,
-                            size_t n_scalars, kc_error *err)
-{
-    assert(g->points.n == 0 && g->capacity == 0);
-    g->points.n_scalars = n_scalars;
-    if (n_derived == 0)
-        return KC_OK;
-    g->derived = kc_calloc(ctx, n_derived, sizeof *g->derived);
-    g->points.derived = kc_calloc(ctx, n_derived, sizeof *g->points.derived);
-    if (g->derived == NULL || g->points.derived == NULL)
-        return kc_fail_nomem(err);
-    g->points.n_derived = n_derived;
-    for (size_t i = 0; i < n_derived; i++) {
-        g->derived[i] = kc_growing_none(g->points.dtype, false, n_cols[i]);
-        g->points.derived[i] = &g->derived[i].points;
-    }
-    return KC_OK;
-}
-
-kc_status kc_growing_reserve(kc_context *ctx, kc_growing *g, size_t n, size_t nnz, kc_error *err)
+static bool reserve_part(kc_context *ctx, kc_growing *g, size_t n, size_t n_values)
 {
     const size_t capacity =
         kc_round_up(kc_max(n, g->capacity + g->capacity / 2), kc_panel_width(g->points.dtype));
 
-    for (size_t i = 0; i < g->points.n_derived; i++)
-        KC_TRY(kc_growing_reserve(ctx, &g->derived[i], n, 0, err));
     if (n > g->capacity &&
         (!enlarge_scalars(ctx, &g->points, capacity) || !enlarge_points(ctx, g, capacity)))
+        return false;
+    return kc_packed_is_dense(&g->points) || n_values <= g->value_capacity ||
+           enlarge_values(ctx, g, kc_max(n_values, g->value_capacity + g->value_capacity / 2));
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+/* The parts of the view behind its first one. */
+static size_t count_parts(const kc_points *like)
+{
+    size_t n = 0;
+
+    while ((like = like->next) != NULL)
+        n++;
+    return n;
+}
+
+static void add_part(kc_growing *g, kc_storage storage, size_t d)
+{
+    const size_t i = g->points.n_parts++;
+
+    g->parts[i] = kc_growing_none(g->points.dtype, storage, d);
+    g->points.parts[i] = &g->parts[i].points;
+}
+
+kc_status kc_growing_create(kc_context *ctx, kc_dtype dtype, const kc_points *like,
+                            const kc_column_list *selections, size_t n_selections, size_t n_scalars,
+                            kc_growing *out, kc_error *err)
+{
+    const size_t n_view = count_parts(like), n_parts = n_view + n_selections;
+
+    assert(n_view < KC_MAX_PARTS && n_selections <= KC_MAX_SELECTIONS);
+    *out = kc_growing_none(dtype, like->storage, kc_part_columns(like));
+    out->points.n_scalars = n_scalars;
+    if (n_parts == 0)
+        return KC_OK;
+    out->parts = kc_calloc(ctx, n_parts, sizeof *out->parts);
+    out->points.parts = kc_calloc(ctx, n_parts, sizeof *out->points.parts);
+    if (out->parts == NULL || out->points.parts == NULL) {
+        kc_growing_free(ctx, out);
         return kc_fail_nomem(err);
-    if (g->points.is_sparse && nnz > g->nnz_capacity &&
-        !enlarge_values(ctx, g, kc_max(nnz, g->nnz_capacity + g->nnz_capacity / 2)))
-        return kc_fail_nomem(err);
+    }
+    for (const kc_points *part = like->next; part != NULL; part = part->next)
+        add_part(out, part->storage, kc_part_columns(part));
+    out->points.n_view_parts = n_view;
+    for (size_t s = 0; s < n_selections; s++) {
+        size_t part = kc_points_whole_part(like, &selections[s]);
+
+        if (part == SIZE_MAX) {
+            add_part(out, KC_DENSE, selections[s].n);
+            part = out->points.n_parts;
+        }
+        out->points.selected[s] = (uint8_t)part;
+    }
     return KC_OK;
+}
+
+kc_status kc_growing_reserve(kc_context *ctx, kc_growing *g, size_t n,
+                             const kc_value_counts *counts, kc_error *err)
+{
+    const size_t n_view = g->points.n_view_parts;
+
+    for (size_t i = 0; i < g->points.n_parts; i++)
+        if (!reserve_part(ctx, &g->parts[i], n,
+                          i < n_view && counts != NULL ? counts->of[i + 1] : 0))
+            return kc_fail_nomem(err);
+    return reserve_part(ctx, g, n, counts != NULL ? counts->of[0] : 0) ? KC_OK : kc_fail_nomem(err);
 }
 
 void kc_growing_free(kc_context *ctx, kc_growing *g)
 {
-    for (size_t i = 0; i < g->points.n_derived; i++)
-        kc_growing_free(ctx, &g->derived[i]);
-    g->points.n_derived = 0; /* they are not the points' own */
-    kc_free(ctx, g->derived);
+    for (size_t i = 0; i < g->points.n_parts; i++)
+        kc_growing_free(ctx, &g->parts[i]);
+    g->points.n_parts = 0; /* they are not the points' own */
+    kc_free(ctx, g->parts);
     kc_packed_free(ctx, &g->points);
     *g = (kc_growing){.points = {.dtype = g->points.dtype}};
 }
 
-size_t kc_growing_nnz(const kc_growing *g)
+/* Values that a row of other points takes: 0 where p is dense. */
+static size_t row_values(const kc_packed *p, const kc_packed *from, size_t row)
 {
-    const kc_packed *p = &g->points;
+    size_t n = 0;
 
-    return p->is_sparse && p->indptr != NULL ? (size_t)p->indptr[p->n] : 0;
-}
-
-size_t kc_growing_row_nnz(const kc_growing *g, const kc_packed *from, size_t row)
-{
-    size_t nnz = 0;
-
-    if (!g->points.is_sparse)
+    if (kc_packed_is_dense(p))
         return 0;
-    if (from->is_sparse)
+    if (!kc_packed_is_dense(from))
         return (size_t)(from->indptr[row + 1] - from->indptr[row]);
     for (cursor c = last_entry(from, row); c.col >= 0; step_back(&c))
-        nnz++;
-    return nnz;
+        n++;
+    return n;
+}
+
+void kc_growing_count(const kc_growing *g, kc_value_counts *counts)
+{
+    for (size_t i = 0; i <= g->points.n_view_parts; i++)
+        counts->of[i] = kc_packed_n_values(kc_packed_part(&g->points, i));
+}
+
+void kc_growing_count_row(const kc_growing *g, const kc_packed *from, size_t row,
+                          kc_value_counts *counts)
+{
+    for (size_t i = 0; i <= g->points.n_view_parts; i++)
+        counts->of[i] += row_values(kc_packed_part(&g->points, i), kc_packed_part(from, i), row);
 }
 
 /* ---- Rows --------------------------------------------------------------------------------- */
@@ -234,16 +284,18 @@ size_t kc_growing_row_nnz(const kc_growing *g, const kc_packed *from, size_t row
 static void resize_row(kc_growing *g, size_t place, size_t nnz)
 {
     kc_packed *p = &g->points;
-    const size_t bytes = kc_dtype_bytes(p->dtype);
+    const size_t bytes = kc_packed_value_bytes(p);
     int64_t *indptr = p->owned[0];
-    int32_t *cols = p->owned[1];
+    int32_t *cols = p->owned[1]; /* NULL: strings */
     char *vals = p->owned[2];
     const size_t begin = (size_t)indptr[place], end = (size_t)indptr[place + 1];
     const size_t behind = (size_t)indptr[p->n] - end;
 
-    assert((size_t)indptr[p->n] - (end - begin) + nnz <= g->nnz_capacity);
-    memmove(cols + begin + nnz, cols + end, behind * sizeof *cols);
-    memmove(vals + (begin + nnz) * bytes, vals + end * bytes, behind * bytes);
+    assert((size_t)indptr[p->n] - (end - begin) + nnz <= g->value_capacity);
+    if (cols != NULL)
+        memmove(cols + begin + nnz, cols + end, behind * sizeof *cols);
+    if (behind > 0)
+        memmove(vals + (begin + nnz) * bytes, vals + end * bytes, behind * bytes);
     for (size_t i = place + 1; i <= p->n; i++)
         indptr[i] += (int64_t)nnz - (int64_t)(end - begin);
     p->max_row_nnz = kc_max(p->max_row_nnz, nnz);
@@ -255,7 +307,7 @@ static void put_sparse(kc_growing *g, size_t place, const kc_packed *from, size_
     int32_t *cols = p->owned[1];
     size_t k;
 
-    resize_row(g, place, kc_growing_row_nnz(g, from, row));
+    resize_row(g, place, row_values(p, from, row));
     k = (size_t)p->indptr[place + 1];
     for (cursor c = last_entry(from, row); c.col >= 0; step_back(&c)) {
         cols[--k] = c.col;
@@ -268,7 +320,7 @@ static void put_dense(kc_growing *g, size_t place, const kc_packed *from, size_t
     kc_packed *p = &g->points;
     const size_t width = kc_panel_width(p->dtype), lane = lane_of(p, place);
 
-    if (!from->is_sparse) {
+    if (kc_packed_is_dense(from)) {
         const size_t source = lane_of(from, row);
 
         for (size_t t = 0; t < p->d; t++)
@@ -281,25 +333,46 @@ static void put_dense(kc_growing *g, size_t place, const kc_packed *from, size_t
         set_number(p->panels, lane + (size_t)c.col * width, p->dtype, c.value);
 }
 
-void kc_growing_put(kc_growing *g, size_t place, const kc_packed *from, size_t row)
+static void put_string(kc_growing *g, size_t place, const kc_packed *from, size_t row)
+{
+    kc_packed *p = &g->points;
+    size_t n_bytes;
+    const char *bytes = kc_packed_string(from, row, &n_bytes);
+
+    resize_row(g, place, n_bytes);
+    if (n_bytes > 0)
+        memcpy((char *)p->owned[2] + p->indptr[place], bytes, n_bytes);
+}
+
+static void put_part(kc_growing *g, size_t place, const kc_packed *from, size_t row)
 {
     kc_packed *p = &g->points;
 
     assert(from->dtype == p->dtype && from->d == p->d && place <= p->n);
-    assert(from->n_derived == p->n_derived && from->n_scalars == p->n_scalars);
     if (place == p->n) {
         assert(p->n < g->capacity);
         p->n++;
-        if (p->is_sparse)
+        if (!kc_packed_is_dense(p))
             ((int64_t *)p->owned[0])[p->n] = p->indptr[p->n - 1];
     }
-    if (p->is_sparse)
+    if (p->storage == KC_STRINGS)
+        put_string(g, place, from, row);
+    else if (p->storage == KC_CSR)
         put_sparse(g, place, from, row);
     else
         put_dense(g, place, from, row);
-    copy_number(p->sq_norms, place, from->sq_norms, row, p->dtype);
-    for (size_t i = 0; i < p->n_derived; i++)
-        kc_growing_put(&g->derived[i], place, from->derived[i], row);
+    if (p->storage != KC_STRINGS)
+        copy_number(p->sq_norms, place, from->sq_norms, row, p->dtype);
+}
+
+void kc_growing_put(kc_growing *g, size_t place, const kc_packed *from, size_t row)
+{
+    kc_packed *p = &g->points;
+
+    assert(from->n_parts == p->n_parts && from->n_scalars == p->n_scalars);
+    put_part(g, place, from, row);
+    for (size_t i = 0; i < p->n_parts; i++)
+        put_part(&g->parts[i], place, from->parts[i], row);
     for (size_t s = 0; s < p->n_scalars; s++)
         copy_number(kc_packed_scalars(p, s), place, kc_packed_scalars(from, s), row, p->dtype);
 }
@@ -371,7 +444,7 @@ void kc_growing_mix(kc_growing *g, size_t place, double h, const kc_packed *from
     const kc_ops *ops = kc_ops_of(p->dtype);
     const size_t bytes = kc_dtype_bytes(p->dtype), panel = place / kc_panel_width(p->dtype);
 
-    if (p->is_sparse) {
+    if (p->storage == KC_CSR) {
         mix_sparse(g, place, h, from, row);
         ops->csr_norms(p->indptr + place, p->vals, 1, (char *)p->sq_norms + place * bytes);
     } else {
@@ -379,81 +452,6 @@ void kc_growing_mix(kc_growing *g, size_t place, double h, const kc_packed *from
         ops->panel_norms((char *)p->panels + panel * p->d * KC_PANEL_BYTES, p->d,
                          (char *)p->sq_norms + panel * KC_PANEL_BYTES);
     }
-}
-
-/* ---- As arrays ---------------------------------------------------------------------------- */
-
-void kc_growing_visit_rows(kc_growing *g, kc_array_fn *fn, void *data)
-{
-    kc_packed *p = &g->points;
-
-    if (p->is_sparse && p->n > 0)
-        fn(data, p->owned[0], p->n + 1, sizeof(int64_t));
-}
-
-void kc_growing_visit(kc_growing *g, kc_array_fn *fn, void *data)
-{
-    kc_packed *p = &g->points;
-    const size_t n_panels = kc_ceil_div(p->n, kc_panel_width(p->dtype)), nnz = kc_growing_nnz(g);
-
-    fn(data, p->owned[3], n_panels, KC_PANEL_BYTES);
-    if (p->is_sparse) {
-        fn(data, p->owned[1], nnz, sizeof(int32_t));
-        fn(data, p->owned[2], nnz, kc_dtype_bytes(p->dtype));
-    } else {
-        fn(data, p->owned[0], n_panels, p->d * KC_PANEL_BYTES);
-    }
-    for (size_t i = 0; i < p->n_derived; i++) {
-        p->derived[i]->n = p->n;
-        kc_growing_visit(&g->derived[i], fn, data);
-    }
-    for (size_t s = 0; s < p->n_scalars && p->n > 0; s++)
-        fn(data, kc_packed_scalars(p, s), p->n, kc_dtype_bytes(p->dtype));
-}
-
-double kc_growing_bytes(const kc_growing *g, size_t n, size_t nnz)
-{
-    const kc_packed *p = &g->points;
-    const double panels = (double)kc_ceil_div(n, kc_panel_width(p->dtype)) * KC_PANEL_BYTES;
-    double parts = (double)p->n_scalars * (double)n * (double)kc_dtype_bytes(p->dtype);
-
-    for (size_t i = 0; i < p->n_derived; i++)
-        parts += kc_growing_bytes(&g->derived[i], n, 0);
-    if (!p->is_sparse)
-        return parts + panels * (1 + (double)p->d);
-    return parts + panels + (n > 0 ? 8.0 * ((double)n + 1) : 0) +
-           (4 + (double)kc_dtype_bytes(p->dtype)) * (double)nnz;
-}
-
-bool kc_growing_has_rows(const kc_growing *g, size_t nnz)
-{
-    const kc_packed *p = &g->points;
-
-    if (!p->is_sparse || p->n == 0)
-        return true;
-    if (p->indptr[0] != 0 || p->indptr[p->n] != (int64_t)nnz)
-        return false;
-    for (size_t i = 0; i < p->n; i++)
-        if (p->indptr[i + 1] < p->indptr[i])
-            return false;
-    return true;
-}
-
-bool kc_growing_has_columns(kc_growing *g)
-{
-    kc_packed *p = &g->points;
-
-    for (size_t i = 0; p->is_sparse && i < p->n; i++) {
-        int32_t last = -1;
-
-        for (int64_t k = p->indptr[i]; k < p->indptr[i + 1]; k++) {
-            if (p->cols[k] <= last || (size_t)p->cols[k] >= p->d)
-                return false;
-            last = p->cols[k];
-        }
-        p->max_row_nnz = kc_max(p->max_row_nnz, (size_t)(p->indptr[i + 1] - p->indptr[i]));
-    }
-    return true;
 }
 
 /* ---- Views -------------------------------------------------------------------------------- */
@@ -484,7 +482,7 @@ kc_status kc_growing_read(kc_growing *g, const kc_points *view, size_t row, kc_e
     const size_t width = kc_panel_width(p->dtype);
     const double most = p->dtype == KC_F64 ? DBL_MAX : (double)FLT_MAX;
 
-    assert(!p->is_sparse && p->n == 1);
+    assert(kc_packed_is_dense(p) && p->n == 1);
     if (view->storage == KC_DENSE) {
         read_dense(p, view, row);
     } else {

@@ -239,7 +239,7 @@ static kc_status pack_sparse(kc_call *call, const kc_points *points, kc_packed *
     bool is_sorted;
 
     KC_TRY(kc_structure_copy(call, points, &own));
-    out->is_sparse = true;
+    out->storage = KC_CSR;
     out->indptr = out->owned[0] = own.indptr;
     out->cols = out->owned[1] = own.cols;
     out->sq_norms = out->owned[3] = kc_calloc(call->ctx, n_panels, KC_PANEL_BYTES);
@@ -253,29 +253,48 @@ static kc_status pack_sparse(kc_call *call, const kc_points *points, kc_packed *
     return check_norms(points, NULL, out, call->err);
 }
 
-/* ---- Public ------------------------------------------------------------------------------- */
+/* ---- Strings ------------------------------------------------------------------------------- */
 
-static bool packs_dense(const kc_points *points)
+/* Bytes are borrowed: they may change to any others during the call. */
+static kc_status pack_strings(kc_call *call, const kc_points *points, kc_packed *out)
 {
-    const double nnz =
-        points->storage == KC_CSR
-            ? (double)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows)
-            : 0.0;
+    kc_structure own;
 
-    return points->storage == KC_DENSE || points->n_cols <= KC_DIRECT_DIFF_MAX ||
-           nnz > DENSE_SHARE * (double)points->n_rows * (double)points->n_cols;
+    KC_TRY(kc_structure_copy(call, points, &own));
+    out->storage = KC_STRINGS;
+    out->indptr = out->owned[0] = own.indptr;
+    out->vals = points->values;
+    for (size_t i = 0; i < out->n; i++)
+        out->max_row_nnz = kc_max(out->max_row_nnz, (size_t)(own.indptr[i + 1] - own.indptr[i]));
+    return KC_OK;
 }
 
-static kc_status pack_sparse_ordered(kc_call *call, const kc_points *points, const int32_t *order,
-                                     kc_packed *out)
-{
-    kc_packed unordered = {.dtype = out->dtype};
-    kc_status status;
+/* ---- Public ------------------------------------------------------------------------------- */
 
-    if (order == NULL)
-        return pack_sparse(call, points, out);
-    status = kc_packed_create(call, points, out->dtype, &unordered);
-    if (status == KC_OK)
+/* The form that samples of a view are packed in. */
+static kc_storage form_of(const kc_points *points)
+{
+    double nnz;
+
+    if (points->storage != KC_CSR)
+        return points->storage;
+    nnz = (double)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
+    return points->n_cols <= KC_DIRECT_DIFF_MAX ||
+                   nnz > DENSE_SHARE * (double)points->n_rows * (double)points->n_cols
+               ? KC_DENSE
+               : KC_CSR;
+}
+
+/* Rows that lie one after the other: in their own order first. */
+static kc_status pack_rows(kc_call *call, const kc_points *points, const int32_t *order,
+                           kc_packed *out)
+{
+    kc_packed unordered = {.name = out->name, .dtype = out->dtype, .n = out->n, .d = out->d};
+    kc_packed *to = order == NULL ? out : &unordered;
+    kc_status status = points->storage == KC_STRINGS ? pack_strings(call, points, to)
+                                                     : pack_sparse(call, points, to);
+
+    if (status == KC_OK && order != NULL)
         status = kc_packed_take(call, &unordered, order, unordered.n, out);
     kc_packed_free(call->ctx, &unordered);
     return status;
@@ -286,12 +305,14 @@ kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const
 {
     kc_status status;
 
-    *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype};
+    *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype, .storage = KC_DENSE};
     KC_TRY(kc_points_check_form(points, call->err));
     out->n = (size_t)points->n_rows;
-    out->d = (size_t)points->n_cols;
-    status = packs_dense(points) ? pack_dense(call, points, order, out)
-                                 : pack_sparse_ordered(call, points, order, out);
+    out->d = kc_part_columns(points);
+    status = form_of(points) == KC_DENSE ? pack_dense(call, points, order, out)
+                                         : pack_rows(call, points, order, out);
+    if (status == KC_OK)
+        status = kc_packed_create_parts(call, points, order, out);
     if (status != KC_OK)
         kc_packed_free(call->ctx, out);
     return status;
@@ -302,12 +323,28 @@ kc_status kc_packed_create(kc_call *call, const kc_points *points, kc_dtype dtyp
     return kc_packed_create_ordered(call, points, NULL, dtype, out);
 }
 
-void kc_packed_none(const kc_points *points, kc_dtype dtype, kc_packed *out)
+static kc_packed none_of(const kc_points *points, kc_dtype dtype)
 {
-    *out = (kc_packed){.name = kc_points_name(points),
+    return (kc_packed){.name = kc_points_name(points),
                        .dtype = dtype,
-                       .is_sparse = !packs_dense(points),
-                       .d = (size_t)points->n_cols};
+                       .storage = form_of(points),
+                       .d = kc_part_columns(points)};
+}
+
+kc_status kc_packed_none(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out)
+{
+    *out = none_of(points, dtype);
+    while ((points = points->next) != NULL) {
+        kc_packed *part = kc_packed_add_part(call, out);
+
+        if (part == NULL) {
+            kc_packed_free(call->ctx, out);
+            return kc_fail_nomem(call->err);
+        }
+        *part = none_of(points, dtype);
+        out->n_view_parts++;
+    }
+    return KC_OK;
 }
 
 bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size_t n_bytes,
@@ -317,11 +354,12 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
     const size_t n_panels = kc_ceil_div(n, kc_panel_width(dtype));
     const packing job = {.points = points, .out = out, .panels_per_chunk = n_panels};
 
-    if (points->storage != KC_DENSE || kc_points_check_form(points, NULL) != KC_OK ||
-        n_panels > n_bytes / KC_PANEL_BYTES / (d + 1))
+    if (kc_points_check_form(points, NULL) != KC_OK || points->storage != KC_DENSE ||
+        points->next != NULL || n_panels > n_bytes / KC_PANEL_BYTES / (d + 1))
         return false;
     *used = n_panels * (d + 1) * KC_PANEL_BYTES;
-    *out = (kc_packed){.name = kc_points_name(points), .dtype = dtype, .n = n, .d = d};
+    *out = (kc_packed){
+        .name = kc_points_name(points), .dtype = dtype, .storage = KC_DENSE, .n = n, .d = d};
     out->sq_norms = memory;
     out->panels = memory + n_panels * KC_PANEL_BYTES;
     pack_panels(&job, 0, n_panels);
@@ -330,11 +368,11 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
 
 void kc_packed_free(kc_context *ctx, kc_packed *packed)
 {
-    for (size_t i = 0; i < packed->n_derived; i++) {
-        kc_packed_free(ctx, packed->derived[i]);
-        kc_free(ctx, packed->derived[i]);
+    for (size_t i = 0; i < packed->n_parts; i++) {
+        kc_packed_free(ctx, packed->parts[i]);
+        kc_free(ctx, packed->parts[i]);
     }
-    kc_free(ctx, packed->derived);
+    kc_free(ctx, packed->parts);
     kc_free(ctx, packed->scalars);
     for (size_t i = 0; i < sizeof packed->owned / sizeof packed->owned[0]; i++)
         kc_free(ctx, packed->owned[i]);
@@ -386,8 +424,8 @@ static void take_row_chunk(void *data, size_t chunk, int32_t worker)
     const taking *job = data;
     const kc_packed *from = job->from;
     const int64_t *indptr = job->out->indptr;
-    const size_t bytes = kc_dtype_bytes(from->dtype);
-    int32_t *cols = job->out->owned[1];
+    const size_t bytes = kc_packed_value_bytes(from);
+    int32_t *cols = job->out->owned[1]; /* NULL: strings */
     char *vals = job->out->owned[2];
     size_t first, last;
 
@@ -399,14 +437,32 @@ static void take_row_chunk(void *data, size_t chunk, int32_t worker)
 
         if (nnz == 0)
             continue;
-        memcpy(cols + to, from->cols + begin, nnz * sizeof *cols);
+        if (cols != NULL)
+            memcpy(cols + to, from->cols + begin, nnz * sizeof *cols);
         memcpy(vals + to * bytes, (const char *)from->vals + begin * bytes, nnz * bytes);
     }
 }
 
-static kc_status take_sparse(kc_call *call, const kc_packed *from, const int32_t *rows,
-                             kc_packed *out)
+static kc_status take_norms(kc_call *call, const kc_packed *from, const int32_t *rows,
+                            kc_packed *out)
 {
+    const size_t bytes = kc_dtype_bytes(from->dtype);
+
+    out->sq_norms = out->owned[3] = kc_calloc(
+        call->ctx, kc_max(1, kc_ceil_div(out->n, kc_panel_width(out->dtype))), KC_PANEL_BYTES);
+    if (out->sq_norms == NULL)
+        return kc_fail_nomem(call->err);
+    for (size_t i = 0; i < out->n; i++)
+        memcpy((char *)out->sq_norms + i * bytes,
+               (const char *)from->sq_norms + (size_t)rows[i] * bytes, bytes);
+    return KC_OK;
+}
+
+/* Sparse rows, or strings. */
+static kc_status take_rows(kc_call *call, const kc_packed *from, const int32_t *rows,
+                           kc_packed *out)
+{
+    const size_t bytes = kc_packed_value_bytes(from);
     taking job = {from, rows, out, 0};
     int64_t *indptr = out->owned[0] = kc_alloc(call->ctx, out->n + 1, sizeof *indptr);
 
@@ -422,10 +478,10 @@ static kc_status take_sparse(kc_call *call, const kc_packed *from, const int32_t
             return kc_call_stop_error(call);
     }
     out->indptr = indptr;
-    out->cols = out->owned[1] = kc_alloc(call->ctx, (size_t)indptr[out->n], sizeof *out->cols);
-    out->vals = out->owned[2] =
-        kc_alloc(call->ctx, (size_t)indptr[out->n], kc_dtype_bytes(out->dtype));
-    if (out->cols == NULL || out->vals == NULL)
+    out->vals = out->owned[2] = kc_alloc(call->ctx, (size_t)indptr[out->n], bytes);
+    if (from->storage == KC_CSR)
+        out->cols = out->owned[1] = kc_alloc(call->ctx, (size_t)indptr[out->n], sizeof *out->cols);
+    if (out->vals == NULL || (from->storage == KC_CSR && out->cols == NULL))
         return kc_fail_nomem(call->err);
     return kc_parallel_for(call, kc_row_chunks(out->n, (size_t)indptr[out->n]), take_row_chunk,
                            &job);
@@ -434,25 +490,18 @@ static kc_status take_sparse(kc_call *call, const kc_packed *from, const int32_t
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
                          kc_packed *out)
 {
-    const size_t bytes = kc_dtype_bytes(from->dtype);
-    kc_status status;
+    kc_status status = KC_OK;
 
     *out = (kc_packed){.name = from->name,
                        .dtype = from->dtype,
-                       .is_sparse = from->is_sparse,
+                       .storage = from->storage,
                        .n = n_rows,
                        .d = from->d};
-    out->sq_norms = out->owned[3] = kc_calloc(
-        call->ctx, kc_max(1, kc_ceil_div(n_rows, kc_panel_width(out->dtype))), KC_PANEL_BYTES);
-    if (out->sq_norms == NULL) {
-        *out = (kc_packed){.dtype = from->dtype};
-        return kc_fail_nomem(call->err);
-    }
-    for (size_t i = 0; i < n_rows; i++)
-        memcpy((char *)out->sq_norms + i * bytes,
-               (const char *)from->sq_norms + (size_t)rows[i] * bytes, bytes);
-    status =
-        from->is_sparse ? take_sparse(call, from, rows, out) : take_dense(call, from, rows, out);
+    if (from->storage != KC_STRINGS)
+        status = take_norms(call, from, rows, out);
+    if (status == KC_OK)
+        status = kc_packed_is_dense(from) ? take_dense(call, from, rows, out)
+                                          : take_rows(call, from, rows, out);
     if (status == KC_OK)
         status = kc_packed_take_parts(call, from, rows, out);
     if (status != KC_OK)

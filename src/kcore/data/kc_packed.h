@@ -1,4 +1,5 @@
-/* Samples in the form the inner loops read: owned, aligned, of the computing type, with norms.
+/* Samples in the form the inner loops read: owned, aligned, numbers of the computing type, with
+ * norms.
  *
  * Dense points are cut into panels of KC_PANEL_BYTES per feature: panel p holds the samples
  * p*w .. p*w + w-1 (w = 16 for f32, 8 for f64), feature by feature, padded with zeros:
@@ -7,7 +8,12 @@
  *
  * CSR points keep their rows, columns sorted and distinct; values that are so already, in the right
  * type, are borrowed from the view.  Points with few features or many nonzeros are packed dense
- * whatever their storage: kernel values do not depend on it (docs/numerics.md). */
+ * whatever their storage: kernel values do not depend on it (docs/numerics.md).
+ *
+ * Strings are rows of bytes, borrowed where they stay in order.
+ *
+ * A set is its first part, and has the other parts of the view and selections of columns beside it:
+ * whatever is done to the samples is done to all of them. */
 #ifndef KC_PACKED_H
 #define KC_PACKED_H
 
@@ -18,23 +24,29 @@
 /* Up to this many features, |x - z|^2 is summed from differences: more exact, and no slower. */
 #define KC_DIRECT_DIFF_MAX 64
 
+/* Selections of columns that a set can have. */
+#define KC_MAX_SELECTIONS 16
+
 typedef struct kc_packed {
     const char *name; /* what messages call the points; the caller's: not for use after its call */
-    kc_dtype dtype;
-    bool is_sparse;
-    size_t n, d;
+    kc_dtype dtype;   /* of numbers, and of kernel values */
+    kc_storage storage;
+    size_t n, d;           /* samples; columns, 1 of strings */
     void *panels;          /* dense */
-    const int64_t *indptr; /* CSR: n + 1 entries */
+    const int64_t *indptr; /* CSR and strings: n + 1 entries */
     const int32_t *cols;   /* CSR */
-    const void *vals;      /* CSR */
-    size_t max_row_nnz;    /* CSR */
-    void *sq_norms; /* x.x of every sample, by the same chain as x.z; zeros to a full panel */
+    const void *vals;      /* CSR; the bytes of strings */
+    size_t max_row_nnz;    /* CSR; the longest string */
+    void *sq_norms; /* numbers: x.x of every sample, by the same chain as x.z; zeros to a full panel
+                     */
     void *owned[4]; /* what kc_packed_free releases, beside what follows */
 
-    /* What a kernel reads of the samples beside themselves (kernel/kc_prepare.h). */
-    struct kc_packed **derived; /* n_derived: some of their columns */
-    size_t n_derived;
-    void *scalars; /* n_scalars x scalar_ld, of the points' type: numbers of each sample */
+    struct kc_packed **parts; /* n_parts, beside the first one: first those of the view */
+    size_t n_parts, n_view_parts;
+    uint8_t selected[KC_MAX_SELECTIONS]; /* the part that is selection s of columns, 0: the first */
+
+    /* Numbers of each sample that a kernel keeps (kernel/kc_prepare.h). */
+    void *scalars; /* n_scalars x scalar_ld, of the points' type */
     size_t n_scalars, scalar_ld;
 } kc_packed;
 
@@ -43,6 +55,30 @@ KC_INLINE size_t kc_panel_width(kc_dtype dtype)
 {
     return KC_PANEL_BYTES / kc_dtype_bytes(dtype);
 }
+
+KC_INLINE bool kc_packed_is_dense(const kc_packed *packed)
+{
+    return packed->storage != KC_CSR && packed->storage != KC_STRINGS; /* empty: 0 */
+}
+
+/* Of one of vals. */
+KC_INLINE size_t kc_packed_value_bytes(const kc_packed *packed)
+{
+    return packed->storage == KC_STRINGS ? 1 : kc_dtype_bytes(packed->dtype);
+}
+
+/* Part i: 0 is the first. */
+KC_INLINE const kc_packed *kc_packed_part(const kc_packed *packed, size_t i)
+{
+    return i == 0 ? packed : packed->parts[i - 1];
+}
+
+/* Columns of all parts of the view; whether it was one part of numbers, or any. */
+size_t kc_packed_columns(const kc_packed *packed);
+bool kc_packed_are_numbers(const kc_packed *packed);
+
+/* Whether a view has the same parts, of as many columns: the samples of the call can meet these. */
+kc_status kc_packed_check_alike(const kc_packed *packed, const kc_points *points, kc_error *err);
 
 /* Checks the view, packs it in `dtype`, and refuses NaN, infinity and norms that overflow: the text
  * names row, column and value.  `out` is empty on failure. */
@@ -59,11 +95,19 @@ bool kc_packed_place(const kc_points *points, kc_dtype dtype, char *memory, size
 kc_status kc_packed_create_ordered(kc_call *call, const kc_points *points, const int32_t *order,
                                    kc_dtype dtype, kc_packed *out);
 
-/* Packs some columns of the view's samples, too, n times: in the order and type of `packed`. */
-kc_status kc_packed_derive(kc_call *call, const kc_points *points, const int32_t *order,
+/* One part more, empty; NULL where there is no memory for it. */
+kc_packed *kc_packed_add_part(kc_call *call, kc_packed *packed);
+
+/* Packs the parts of the view behind its first one; for kc_packed_create_ordered. */
+kc_status kc_packed_create_parts(kc_call *call, const kc_points *points, const int32_t *order,
+                                 kc_packed *out);
+
+/* Packs n selections of the view's columns, which it must have, in the order and type of `packed`.
+ * Whole parts are not packed again. */
+kc_status kc_packed_select(kc_call *call, const kc_points *points, const int32_t *order,
                            const kc_column_list *columns, size_t n, kc_packed *packed);
 
-/* What `out`, samples `rows` of `from`, has to have beside them: for kc_packed_take. */
+/* The parts and scalars of `out`, samples `rows` of `from`; for kc_packed_take. */
 kc_status kc_packed_take_parts(kc_call *call, const kc_packed *from, const int32_t *rows,
                                kc_packed *out);
 
@@ -77,19 +121,29 @@ KC_INLINE void *kc_packed_scalars(const kc_packed *packed, size_t s)
 }
 
 /* None of the samples of a checked view, in the form that they would be packed in. */
-void kc_packed_none(const kc_points *points, kc_dtype dtype, kc_packed *out);
+kc_status kc_packed_none(kc_call *call, const kc_points *points, kc_dtype dtype, kc_packed *out);
 
 /* The samples `rows` of `from`, in that order, as packed points of their own (support vectors);
  * empty on failure. */
 kc_status kc_packed_take(kc_call *call, const kc_packed *from, const int32_t *rows, size_t n_rows,
                          kc_packed *out);
 
-/* Numbers that a sample has, in the mean and at the most: features, or nonzeros. */
+/* What a sample has, in the mean: features, nonzeros or bytes; numbers at the most. */
 size_t kc_packed_mean_values(const kc_packed *packed);
 size_t kc_packed_max_values(const kc_packed *packed);
 
-/* Nonzeros of sparse points in all; 0 where they are dense. */
+/* Nonzeros of sparse points, bytes of strings in all; 0 where they are dense. */
 size_t kc_packed_n_values(const kc_packed *packed);
+
+/* String i of a part of strings, and its length. */
+KC_INLINE const char *kc_packed_string(const kc_packed *packed, size_t i, size_t *n_bytes)
+{
+    *n_bytes = (size_t)(packed->indptr[i + 1] - packed->indptr[i]);
+    return (const char *)packed->vals + packed->indptr[i];
+}
+
+/* Strings as arrays: n + 1 offsets, and the bytes there are. */
+void kc_packed_copy_strings(const kc_packed *packed, int64_t *indptr, char *bytes);
 
 /* Sparse points as CSR arrays: n + 1 offsets; columns and values as there are. */
 void kc_packed_copy_csr(const kc_packed *packed, int64_t *indptr, int32_t *columns, double *values);

@@ -31,7 +31,7 @@ static void add_dense(const kc_packed *x, size_t i, double a, size_t begin, size
 
 void kc_packed_add(const kc_packed *x, size_t i, double a, double *w)
 {
-    if (x->is_sparse)
+    if (x->storage == KC_CSR)
         add_sparse(x, i, a, w);
     else
         add_dense(x, i, a, 0, x->d, w);
@@ -42,7 +42,7 @@ void kc_packed_sum_rows(const kc_packed *x, const int32_t *rows, const double *d
 {
     memset(w + begin, 0, (end - begin) * sizeof *w);
     for (size_t i = 0; i < n; i++)
-        if (x->is_sparse)
+        if (x->storage == KC_CSR)
             add_sparse(x, (size_t)rows[i], delta[i], w);
         else
             add_dense(x, (size_t)rows[i], delta[i], begin, end, w);
@@ -68,7 +68,7 @@ void kc_packed_subtract(const kc_packed *x, const double *w, size_t begin, size_
     const size_t width = kc_panel_width(x->dtype);
     size_t next;
 
-    if (x->is_sparse) {
+    if (x->storage == KC_CSR) {
         kc_smo_sweep_sparse(x->dtype)(start, out, x->indptr + begin, x->cols, x->vals, w,
                                       end - begin);
         return;
@@ -112,9 +112,9 @@ void kc_packed_weigh(const kc_packed *x, const double *w, size_t begin, size_t n
     const size_t width = kc_panel_width(KC_F64);
 
     assert(x->dtype == KC_F64);
-    for (size_t i = 0; i < n && x->is_sparse; i++)
+    for (size_t i = 0; i < n && x->storage == KC_CSR; i++)
         out[i * ld] = weigh_sparse(x, w, begin + i);
-    for (size_t p = begin / width; p * width < begin + n && !x->is_sparse; p++) {
+    for (size_t p = begin / width; p * width < begin + n && x->storage != KC_CSR; p++) {
         const size_t from = kc_max(begin, p * width), to = kc_min(begin + n, (p + 1) * width);
         double sums[KC_PANEL_BYTES / sizeof(double)];
 

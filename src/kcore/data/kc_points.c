@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/kc_alloc.h"
+#include "base/kc_context.h"
 #include "base/kc_thread.h"
 
 const char *kc_points_name(const kc_points *points)
@@ -181,63 +182,7 @@ static kc_status check_columns(kc_call *call, const kc_points *points, size_t n_
     return bad == SIZE_MAX ? KC_OK : fail_column(&job, bad, call->err);
 }
 
-static kc_status copy_structure(kc_call *call, const kc_points *points, kc_structure *out)
-{
-    size_t n_values = 0;
-
-    out->indptr = kc_alloc(call->ctx, (size_t)points->n_rows + 1, sizeof *out->indptr);
-    if (out->indptr == NULL)
-        return kc_fail_nomem(call->err);
-    KC_TRY(check_offsets(call, points, out->indptr, &n_values));
-    out->cols = kc_alloc(call->ctx, kc_max(1, n_values), sizeof *out->cols);
-    if (out->cols == NULL)
-        return kc_fail_nomem(call->err);
-    return check_columns(call, points, n_values, out->cols);
-}
-
-kc_status kc_structure_copy(kc_call *call, const kc_points *points, kc_structure *out)
-{
-    kc_status status;
-
-    *out = (kc_structure){0};
-    KC_TRY(kc_points_check_form(points, call->err));
-    status = copy_structure(call, points, out);
-    if (status != KC_OK)
-        kc_structure_free(call->ctx, out);
-    return status;
-}
-
-void kc_structure_free(kc_context *ctx, kc_structure *structure)
-{
-    kc_free(ctx, structure->indptr);
-    kc_free(ctx, structure->cols);
-    *structure = (kc_structure){0};
-}
-
-/* The first row that begins, counting one more for each row, at entry `place` or after it. */
-static size_t first_row_from(const void *indptr, int32_t index_bytes, size_t n_rows, size_t place)
-{
-    size_t low = 0, high = n_rows;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if ((size_t)kc_index_at(indptr, index_bytes, middle) + middle < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-void kc_row_chunk(const void *indptr, int32_t index_bytes, size_t n_rows, size_t chunk,
-                  size_t *begin, size_t *end)
-{
-    const size_t place = chunk * KC_CHUNK_ENTRIES;
-
-    *begin = first_row_from(indptr, index_bytes, n_rows, place);
-    *end = first_row_from(indptr, index_bytes, n_rows, place + KC_CHUNK_ENTRIES);
-}
+/* ---- Shape --------------------------------------------------------------------------------- */
 
 static kc_status check_sizes(const kc_points *points, kc_error *err)
 {
@@ -314,7 +259,8 @@ static kc_status check_sparse(const kc_points *points, kc_error *err)
     return KC_OK;
 }
 
-kc_status kc_points_check_form(const kc_points *points, kc_error *err)
+/* One part by itself. */
+static kc_status check_part(const kc_points *points, kc_error *err)
 {
     KC_TRY(check_sizes(points, err));
     switch (points->storage) {
@@ -328,15 +274,109 @@ kc_status kc_points_check_form(const kc_points *points, kc_error *err)
                    kc_points_name(points), (int)points->storage);
 }
 
-kc_status kc_points_check(kc_call *call, const kc_points *points)
+kc_status kc_points_check_parts(const kc_points *points, kc_error *err)
+{
+    size_t n_parts = 0, n_cols = 0;
+
+    for (const kc_points *part = points; part != NULL; part = part->next) {
+        KC_TRY(kc_struct_check_whole(part, sizeof *part, kc_points_name(points), err));
+        if (++n_parts > KC_MAX_PARTS)
+            return kc_fail(err, KC_ERR_SHAPE, "%s has more than %d parts", kc_points_name(points),
+                           KC_MAX_PARTS);
+        if (part->n_rows != points->n_rows)
+            return kc_fail(err, KC_ERR_SHAPE, "part %zu of %s has %lld rows, part 0 has %lld",
+                           n_parts - 1, kc_points_name(points), (long long)part->n_rows,
+                           (long long)points->n_rows);
+        n_cols += kc_part_columns(part);
+        if (n_parts > 1 && n_cols > INT32_MAX)
+            return kc_fail(err, KC_ERR_SHAPE, "%s has more than %d columns in all its parts",
+                           kc_points_name(points), INT32_MAX);
+    }
+    return KC_OK;
+}
+
+kc_status kc_points_check_form(const kc_points *points, kc_error *err)
+{
+    KC_TRY(kc_points_check_parts(points, err));
+    for (; points != NULL; points = points->next)
+        KC_TRY(check_part(points, err));
+    return KC_OK;
+}
+
+/* ---- Structure ----------------------------------------------------------------------------- */
+
+static kc_status copy_structure(kc_call *call, const kc_points *points, kc_structure *out)
 {
     size_t n_values = 0;
 
-    KC_TRY(kc_points_check_form(points, call->err));
-    if (points->storage == KC_DENSE)
+    out->indptr = kc_alloc(call->ctx, (size_t)points->n_rows + 1, sizeof *out->indptr);
+    if (out->indptr == NULL)
+        return kc_fail_nomem(call->err);
+    KC_TRY(check_offsets(call, points, out->indptr, &n_values));
+    if (points->storage == KC_STRINGS)
         return KC_OK;
-    KC_TRY(check_offsets(call, points, NULL, &n_values));
-    return points->storage == KC_CSR ? check_columns(call, points, n_values, NULL) : KC_OK;
+    out->cols = kc_alloc(call->ctx, kc_max(1, n_values), sizeof *out->cols);
+    if (out->cols == NULL)
+        return kc_fail_nomem(call->err);
+    return check_columns(call, points, n_values, out->cols);
+}
+
+kc_status kc_structure_copy(kc_call *call, const kc_points *points, kc_structure *out)
+{
+    kc_status status;
+
+    *out = (kc_structure){0};
+    KC_TRY(check_part(points, call->err));
+    status = copy_structure(call, points, out);
+    if (status != KC_OK)
+        kc_structure_free(call->ctx, out);
+    return status;
+}
+
+void kc_structure_free(kc_context *ctx, kc_structure *structure)
+{
+    kc_free(ctx, structure->indptr);
+    kc_free(ctx, structure->cols);
+    *structure = (kc_structure){0};
+}
+
+/* The first row that begins, counting one more for each row, at entry `place` or after it. */
+static size_t first_row_from(const void *indptr, int32_t index_bytes, size_t n_rows, size_t place)
+{
+    size_t low = 0, high = n_rows;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if ((size_t)kc_index_at(indptr, index_bytes, middle) + middle < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void kc_row_chunk(const void *indptr, int32_t index_bytes, size_t n_rows, size_t chunk,
+                  size_t *begin, size_t *end)
+{
+    const size_t place = chunk * KC_CHUNK_ENTRIES;
+
+    *begin = first_row_from(indptr, index_bytes, n_rows, place);
+    *end = first_row_from(indptr, index_bytes, n_rows, place + KC_CHUNK_ENTRIES);
+}
+
+kc_status kc_points_check(kc_call *call, const kc_points *points)
+{
+    KC_TRY(kc_points_check_form(points, call->err));
+    for (; points != NULL; points = points->next) {
+        size_t n_values = 0;
+
+        if (points->storage != KC_DENSE)
+            KC_TRY(check_offsets(call, points, NULL, &n_values));
+        if (points->storage == KC_CSR)
+            KC_TRY(check_columns(call, points, n_values, NULL));
+    }
+    return KC_OK;
 }
 
 kc_status kc_points_check_late(kc_call *call, const kc_points *points)
@@ -352,8 +392,8 @@ kc_status kc_points_check_late(kc_call *call, const kc_points *points)
 kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, double value,
                                kc_error *err)
 {
-    return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %zu is %s, must be finite",
-                   kc_points_name(points), row, col,
+    return kc_fail(err, KC_ERR_NONFINITE, "%s: row %zu, column %lld is %s, must be finite",
+                   kc_points_name(points), row, (long long)(points->first_col + (int64_t)col),
                    isnan(value)  ? "NaN"
                    : value > 0.0 ? "infinity"
                                  : "-infinity");
@@ -369,7 +409,7 @@ static kc_status fail_value(const kc_points *points, size_t row, int64_t col, do
         return kc_points_fail_value(points, row, (size_t)col, value, err);
     return kc_fail(
         err, KC_ERR_RANGE, "%s: row %zu, column %lld is %g: %s %s; scale the data%s", name, row,
-        (long long)col, value,
+        (long long)(points->first_col + col), value,
         value * value > most / 4 ? "its square overflows" : "the row's sum of squares overflows",
         dtype == KC_F64 ? "float64" : "float32", dtype == KC_F64 ? "" : " or use float64");
 }
@@ -396,162 +436,4 @@ kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype
         }
     }
     return fail_value(points, row, worst_col, worst, dtype, err);
-}
-
-static kc_status take_dense(kc_call *call, const kc_points *points, const int32_t *rows,
-                            kc_points *out)
-{
-    const size_t bytes = kc_dtype_bytes(points->dtype);
-    const size_t n_cols = (size_t)points->n_cols, n_rows = (size_t)out->n_rows;
-    char *values = kc_call_take(call, n_rows, n_cols * bytes);
-
-    if (values == NULL)
-        return kc_fail_nomem(call->err);
-    const size_t run = points->col_stride == (int64_t)bytes ? n_cols : 1; /* columns in a row */
-    for (size_t i = 0; i < n_rows; i++)
-        for (size_t t = 0; t < n_cols; t += run)
-            memcpy(values + (i * n_cols + t) * bytes, kc_dense_at(points, (size_t)rows[i], t),
-                   run * bytes);
-    out->values = values;
-    out->row_stride = (int64_t)(n_cols * bytes);
-    out->col_stride = (int64_t)bytes;
-    return KC_OK;
-}
-
-static kc_status take_csr(kc_call *call, const kc_points *points, const int32_t *rows,
-                          kc_points *out)
-{
-    const size_t bytes = kc_dtype_bytes(points->dtype), n_rows = (size_t)out->n_rows;
-    int64_t *indptr = kc_call_take(call, n_rows + 1, sizeof *indptr);
-    size_t begin, end;
-    int64_t *indices;
-    char *values;
-
-    if (indptr == NULL)
-        return kc_fail_nomem(call->err);
-    indptr[0] = 0;
-    for (size_t i = 0; i < n_rows; i++) {
-        kc_row_of(points, (size_t)rows[i], &begin, &end);
-        indptr[i + 1] = indptr[i] + (int64_t)(end - begin);
-    }
-    out->n_values = indptr[n_rows];
-    indices = kc_call_take(call, kc_max(1, (size_t)out->n_values), sizeof *indices);
-    values = kc_call_take(call, kc_max(1, (size_t)out->n_values), bytes);
-    if (indices == NULL || values == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t i = 0; i < n_rows; i++) {
-        size_t to = (size_t)indptr[i];
-
-        kc_row_of(points, (size_t)rows[i], &begin, &end);
-        for (size_t k = begin; k < end && to < (size_t)indptr[i + 1]; to++, k++) {
-            indices[to] = (int64_t)kc_column_at(points, k);
-            memcpy(values + to * bytes, kc_sparse_at(points, k), bytes);
-        }
-        for (; to < (size_t)indptr[i + 1]; to++) { /* a row that was longer before */
-            indices[to] = 0;
-            memset(values + to * bytes, 0, bytes);
-        }
-    }
-    out->indptr = indptr;
-    out->indices = indices;
-    out->values = values;
-    out->index_bytes = 8;
-    return KC_OK;
-}
-
-kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *rows, size_t n_rows,
-                         kc_points *out)
-{
-    assert(points->storage != KC_STRINGS);
-    *out = *points;
-    out->n_rows = (int64_t)n_rows;
-    return points->storage == KC_CSR ? take_csr(call, points, rows, out)
-                                     : take_dense(call, points, rows, out);
-}
-
-/* ---- Some columns -------------------------------------------------------------------------- */
-
-/* Rows copied between two polls. */
-#define SELECTED_ROWS ((size_t)256)
-
-static kc_status select_dense(kc_call *call, const kc_points *points, const kc_column_list *columns,
-                              kc_points *out)
-{
-    const size_t bytes = kc_dtype_bytes(points->dtype), n = (size_t)points->n_rows;
-    size_t row_bytes;
-    char *to;
-
-    if (!kc_mul_size(columns->n, bytes, &row_bytes))
-        return kc_fail_nomem(call->err);
-    out->values = to = kc_call_take(call, kc_max(1, n), row_bytes);
-    if (to == NULL)
-        return kc_fail_nomem(call->err);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t c = 0; c < columns->n; c++, to += bytes)
-            memcpy(to, kc_dense_at(points, i, (size_t)columns->list[c]), bytes);
-        if (i % SELECTED_ROWS == 0 && kc_call_poll(call) != KC_OK)
-            return kc_call_stop_error(call);
-    }
-    out->row_stride = (int64_t)row_bytes;
-    out->col_stride = (int64_t)bytes;
-    return KC_OK;
-}
-
-/* Where the columns go: -1 for those that are left out. */
-static int32_t *places_of(kc_call *call, const kc_points *points, const kc_column_list *columns)
-{
-    const size_t d = (size_t)points->n_cols;
-    int32_t *places = kc_call_take(call, d, sizeof *places);
-
-    for (size_t t = 0; places != NULL && t < d; t++)
-        places[t] = -1;
-    for (size_t c = 0; places != NULL && c < columns->n; c++)
-        places[columns->list[c]] = (int32_t)c;
-    return places;
-}
-
-static kc_status select_csr(kc_call *call, const kc_points *points, const kc_column_list *columns,
-                            kc_points *out)
-{
-    const size_t bytes = kc_dtype_bytes(points->dtype), n = (size_t)points->n_rows;
-    const size_t most = kc_max(1, (size_t)points->n_values);
-    const int32_t *places = places_of(call, points, columns);
-    int64_t *indptr = kc_call_take(call, n + 1, sizeof *indptr);
-    int64_t *indices = kc_call_take(call, most, sizeof *indices);
-    char *values = kc_call_take(call, most, bytes);
-    size_t filled = 0, begin, end;
-
-    if (places == NULL || indptr == NULL || indices == NULL || values == NULL)
-        return kc_fail_nomem(call->err);
-    indptr[0] = 0;
-    for (size_t i = 0; i < n; i++) {
-        kc_row_of(points, i, &begin, &end);
-        for (size_t k = begin; k < end && filled < most; k++) {
-            const int32_t place = places[kc_column_at(points, k)];
-
-            if (place < 0)
-                continue;
-            indices[filled] = place;
-            memcpy(values + filled++ * bytes, kc_sparse_at(points, k), bytes);
-        }
-        indptr[i + 1] = (int64_t)filled;
-        if (i % SELECTED_ROWS == 0 && kc_call_poll(call) != KC_OK)
-            return kc_call_stop_error(call);
-    }
-    out->values = values;
-    out->indices = indices;
-    out->indptr = indptr;
-    out->index_bytes = 8;
-    out->n_values = (int64_t)filled;
-    return KC_OK;
-}
-
-kc_status kc_points_select(kc_call *call, const kc_points *points, const kc_column_list *columns,
-                           kc_points *out)
-{
-    assert(points->storage != KC_STRINGS);
-    *out = *points;
-    out->n_cols = (int64_t)columns->n;
-    return points->storage == KC_CSR ? select_csr(call, points, columns, out)
-                                     : select_dense(call, points, columns, out);
 }

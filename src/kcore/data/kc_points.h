@@ -7,8 +7,12 @@
 
 #include "base/kc_call.h"
 
-/* Shape, strides, pointers: what takes no time.  The text names the view, the place and the number.
- */
+/* Sizes of the structs, how many parts there are, and that each has the same rows: what must be
+ * known before anything else of a view is read. */
+kc_status kc_points_check_parts(const kc_points *points, kc_error *err);
+
+/* That, and shape, strides, pointers of each part: what takes no time.  The text names the view,
+ * the place and the number. */
 kc_status kc_points_check_form(const kc_points *points, kc_error *err);
 
 /* That, and the structure of CSR, and string offsets: everything but the values, which are checked
@@ -25,10 +29,10 @@ kc_status kc_points_check_late(kc_call *call, const kc_points *points);
  * checked. */
 typedef struct kc_structure {
     int64_t *indptr;
-    int32_t *cols;
+    int32_t *cols; /* CSR */
 } kc_structure;
 
-/* Checks a CSR view as kc_points_check does; `out` is empty on failure. */
+/* Checks one part of CSR or strings as kc_points_check does; `out` is empty on failure. */
 kc_status kc_structure_copy(kc_call *call, const kc_points *points, kc_structure *out);
 
 /* Accepts an empty one. */
@@ -46,6 +50,21 @@ KC_INLINE size_t kc_row_chunks(size_t n_rows, size_t n_entries)
     return kc_ceil_div(n_rows + n_entries, KC_CHUNK_ENTRIES);
 }
 
+/* Columns of one part, and of all. */
+KC_INLINE size_t kc_part_columns(const kc_points *part)
+{
+    return part->storage == KC_STRINGS ? 1 : (size_t)part->n_cols;
+}
+
+size_t kc_points_columns(const kc_points *points);
+
+/* Whether the samples are one part of numbers; the error says what else they are. */
+bool kc_points_are_numbers(const kc_points *points);
+kc_status kc_points_check_numbers(const kc_points *points, kc_error *err);
+
+/* Whether both have the same parts: as many columns of numbers, or strings. */
+kc_status kc_points_check_alike(const kc_points *x, const kc_points *z, kc_error *err);
+
 /* "X", or "points" where the view has no name. */
 const char *kc_points_name(const kc_points *points);
 
@@ -57,7 +76,7 @@ kc_status kc_points_fail_value(const kc_points *points, size_t row, size_t col, 
  * not finite, else the largest. */
 kc_status kc_points_fail_row(const kc_points *points, size_t row, kc_dtype dtype, kc_error *err);
 
-/* A view of the rows `rows` of a checked view, in memory of the call's arena. */
+/* A view of the rows `rows` of all parts of a checked view, in memory of the call's arena. */
 kc_status kc_points_take(kc_call *call, const kc_points *points, const int32_t *rows, size_t n_rows,
                          kc_points *out);
 
@@ -67,7 +86,15 @@ typedef struct kc_column_list {
     size_t n;
 } kc_column_list;
 
-/* A view of some columns of a checked view, which must have them, in memory of the call's arena. */
+/* Whether the view has these columns, and they can be one part; *storage says of what. */
+kc_status kc_points_check_columns(const kc_points *points, const kc_column_list *columns,
+                                  kc_storage *storage, kc_error *err);
+
+/* The number of the part that these columns are, all of them in order; SIZE_MAX: none. */
+size_t kc_points_whole_part(const kc_points *points, const kc_column_list *columns);
+
+/* A view of some columns of a checked view, in memory of the call's arena: a column of strings
+ * alone, columns of one part of numbers, or of several dense ones (kc_points_check_columns). */
 kc_status kc_points_select(kc_call *call, const kc_points *points, const kc_column_list *columns,
                            kc_points *out);
 

@@ -100,9 +100,7 @@ kc_status kc_rowwise_open(kc_call *call, const kc_points *points, kc_rowwise *ou
     kc_status status;
 
     *out = (kc_rowwise){0};
-    if (points->storage == KC_STRINGS)
-        return kc_fail(call->err, KC_ERR_TYPE, "%s holds strings, linear learners take numbers",
-                       kc_points_name(points));
+    KC_TRY(kc_points_check_numbers(points, call->err));
     KC_TRY(kc_points_check_form(points, call->err));
     out->points = points;
     out->ops = kc_linear_ops_of(points->dtype);

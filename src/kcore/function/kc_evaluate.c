@@ -241,9 +241,7 @@ kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_p
     job.rows_per_chunk = choose_rows(&e, job.n_rows);
     if (f->kernel == NULL)
         return evaluate_given(call, &e, x, &job);
-    if ((size_t)x->n_cols != f->n_cols)
-        return kc_fail(call->err, KC_ERR_SHAPE, "%s has %lld columns, the model was fitted to %zu",
-                       kc_points_name(x), (long long)x->n_cols, f->n_cols);
+    KC_TRY(kc_packed_check_alike(&f->points, x, call->err));
     KC_TRY(kc_prepare(call, f->kernel, x, NULL, row_dtype(f), &e.x));
     status = evaluate_packed(call, &e, &job);
     kc_packed_free(call->ctx, &e.x);
@@ -261,7 +259,7 @@ bool kc_expansion_evaluate_few(const kc_expansion *f, const kc_points *x, kc_val
     size_t used;
 
     if (f->kernel == NULL || x->n_rows < 1 || x->n_cols < 1 || (size_t)x->n_cols != f->n_cols ||
-        (double)x->n_rows * row_work(&e) > MAX_STACK_WORK ||
+        !kc_packed_are_numbers(&f->points) || (double)x->n_rows * row_work(&e) > MAX_STACK_WORK ||
         !kc_prepare_few(f->kernel, x, row_dtype(f), memory, sizeof memory, &used, &e.x))
         return false;
     job.n_rows = job.rows_per_chunk = e.x.n;

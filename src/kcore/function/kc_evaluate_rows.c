@@ -10,7 +10,7 @@
 
 kc_status kc_given_check(const kc_expansion *f, const kc_points *x, bool *is_whole, kc_error *err)
 {
-    if (x->storage != KC_DENSE)
+    if (x->storage != KC_DENSE || x->next != NULL)
         return kc_fail(err, KC_ERR_TYPE, "%s must be a dense matrix of kernel values",
                        kc_points_name(x));
     *is_whole = (size_t)x->n_cols == f->n_cols;

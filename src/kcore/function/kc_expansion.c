@@ -62,7 +62,7 @@ static bool pays_to_collapse(const kc_expansion *f)
     const double bytes = (double)f->n_outputs * (double)f->n_cols * sizeof(double);
 
     return kc_expansion_is_linear(f) && f->n_outputs <= f->n &&
-           (!f->points.is_sparse || bytes <= (double)WEIGHTS_BYTES);
+           (f->points.storage != KC_CSR || bytes <= (double)WEIGHTS_BYTES);
 }
 
 static kc_status collapse(kc_call *call, kc_expansion *f)
@@ -119,10 +119,4 @@ void kc_expansion_weights(const kc_expansion *f, double *w)
                 if (f->coef[r * f->n + i] != 0)
                     kc_packed_add(&f->points, i, f->coef[r * f->n + i], to);
         }
-}
-
-void kc_expansion_point(const kc_expansion *f, size_t i, double *out)
-{
-    memset(out, 0, f->n_cols * sizeof *out);
-    kc_packed_add(&f->points, i, 1, out);
 }

@@ -49,9 +49,6 @@ bool kc_expansion_is_linear(const kc_expansion *f);
 /* w of every output, n_outputs * n_cols; for linear ones only. */
 void kc_expansion_weights(const kc_expansion *f, double *w);
 
-/* Point i as doubles, whatever its type and storage: n_cols of them. */
-void kc_expansion_point(const kc_expansion *f, size_t i, double *out);
-
 /* Gets the n_outputs values at sample `row`; called once for each row, from any thread. */
 typedef void kc_values_fn(void *data, size_t row, const double *values);
 

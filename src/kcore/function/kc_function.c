@@ -110,12 +110,28 @@ kc_status kc_function_copy_points(kc_call *call, const kc_packed *from, kc_packe
     return kc_packed_take(call, from, all, from->n, out);
 }
 
-kc_status kc_function_pack(kc_call *call, const kc_kernel *kernel, const kc_points *x,
+kc_status kc_function_check_points(const kc_kernel *kernel, const kc_points *x, int64_t n_points,
+                                   int64_t n_cols, kc_error *err)
+{
+    if (x == NULL)
+        return KC_OK;
+    KC_TRY(kc_points_check_parts(x, err));
+    if (x->n_rows != n_points || kc_points_columns(x) != (size_t)n_cols)
+        return kc_fail(err, KC_ERR_SHAPE, "parts.x is %lld x %zu, must be %lld x %lld",
+                       (long long)x->n_rows, kc_points_columns(x), (long long)n_points,
+                       (long long)n_cols);
+    return n_points > 0 ? kc_kernel_check(kernel, x, x, err)
+                        : kc_kernel_check_parts(kernel, x, err);
+}
+
+kc_status kc_function_pack(kc_call *call, const kc_kernel *kernel, const kc_points *x, size_t n,
                            kc_dtype dtype, kc_packed *out)
 {
     kc_packed borrowed;
     kc_status status;
 
+    if (n == 0)
+        return kc_packed_none(call, x, dtype, out);
     KC_TRY(kc_prepare(call, kernel, x, NULL, dtype, &borrowed));
     status = kc_function_copy_points(call, &borrowed, out);
     kc_packed_free(call->ctx, &borrowed);

@@ -31,9 +31,14 @@ kc_status kc_function_make(kc_call *call, kc_expansion *from, const kc_decoding 
  * are 0. */
 void kc_function_plain_coef(const kc_function *f, double *out);
 
-/* Points for a function of its own: of a checked view, which packed points may borrow from, or of
- * packed ones that go on to change.  Empty on failure. */
-kc_status kc_function_pack(kc_call *call, const kc_kernel *kernel, const kc_points *x,
+/* Whether a caller's view is n_points points of n_cols columns that the kernel takes; of none, only
+ * what they are like is looked at.  x may then be NULL: they are numbers. */
+kc_status kc_function_check_points(const kc_kernel *kernel, const kc_points *x, int64_t n_points,
+                                   int64_t n_cols, kc_error *err);
+
+/* Points for a function of its own: n of a checked view, all or none, which packed points may
+ * borrow from, or of packed ones that go on to change.  Empty on failure. */
+kc_status kc_function_pack(kc_call *call, const kc_kernel *kernel, const kc_points *x, size_t n,
                            kc_dtype dtype, kc_packed *out);
 kc_status kc_function_copy_points(kc_call *call, const kc_packed *from, kc_packed *out);
 

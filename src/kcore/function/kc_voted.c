@@ -182,10 +182,12 @@ static kc_status count_all(counting *job)
 
 static kc_status check_columns(const kc_voted *f, const kc_points *x, kc_error *err)
 {
-    if (f->kernel == NULL && x->storage != KC_DENSE)
+    if (f->kernel != NULL)
+        return kc_packed_check_alike(f->points, x, err);
+    if (x->storage != KC_DENSE || x->next != NULL)
         return kc_fail(err, KC_ERR_TYPE, "%s must be a dense matrix of kernel values",
                        kc_points_name(x));
-    if ((size_t)x->n_cols != f->n_cols && (f->kernel != NULL || (size_t)x->n_cols != f->n))
+    if ((size_t)x->n_cols != f->n_cols && (size_t)x->n_cols != f->n)
         return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, the model was fitted to %zu",
                        kc_points_name(x), (long long)x->n_cols, f->n_cols);
     return KC_OK;

@@ -153,7 +153,7 @@ static bool is_mirrored(const kc_plan *plan)
 {
     const kc_packed *x = plan->x, *z = plan->z;
 
-    return x == z && (!is_far(x, z) || x->is_sparse || plan->work >= MIRROR_WORK);
+    return x == z && (!is_far(x, z) || x->storage == KC_CSR || plan->work >= MIRROR_WORK);
 }
 
 int64_t kc_gram_values(const kc_plan *plan)

@@ -128,9 +128,9 @@ static kc_status find_reading(kc_kernel *kernel, const kc_column_list *columns, 
             memcmp(known.list, columns->list, columns->n * sizeof *columns->list) == 0)
             return KC_OK;
     }
-    if (kernel->n_readings == KC_MAX_READINGS)
+    if (kernel->n_readings == KC_MAX_SELECTIONS)
         return kc_fail(err, KC_ERR_ARG, "kernel reads more than %d selections of columns",
-                       KC_MAX_READINGS);
+                       KC_MAX_SELECTIONS);
     assert(kernel->n_columns + columns->n <= kernel->max_columns);
     memcpy(columns_of(kernel) + kernel->n_columns, columns->list,
            columns->n * sizeof *columns->list);
@@ -161,12 +161,9 @@ static kc_status finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_er
 {
     const kc_status status = find_depth(made, err);
 
-    made->takes = UINT32_MAX;
     for (size_t i = 0; i < made->n_nodes; i++) {
         kc_node *node = &made->nodes[i];
 
-        if (node->leaf != NULL)
-            made->takes &= node->leaf->base->takes;
         if (node->op == &kc_operator_normalized)
             node->scalar = (int32_t)made->n_scalars++;
     }
@@ -455,21 +452,64 @@ bool kc_kernel_is_rbf(const kc_kernel *kernel)
     return kc_kernel_is(kernel, &kc_leaf_rbf);
 }
 
+static const char *kind_of(kc_storage storage)
+{
+    return storage == KC_STRINGS ? "strings" : "numbers";
+}
+
+/* A leaf that reads all columns takes one part, unless it looks at none of them. */
+static kc_status check_whole(const kc_leaf *leaf, const kc_points *x, kc_error *err)
+{
+    const bool takes_tables = (leaf->base->takes & KC_TAKES_TABLES) != 0;
+    const bool takes_strings = (leaf->base->takes & KC_TAKES_STRINGS) != 0;
+
+    if (x->next != NULL)
+        return takes_tables ? KC_OK
+                            : kc_fail(err, KC_ERR_TYPE,
+                                      "the kernel %s reads all columns of %s, which holds numbers "
+                                      "and strings: say on which columns it is",
+                                      leaf->info.name, kc_points_name(x));
+    if ((leaf->base->takes >> x->storage & 1) == 0)
+        return kc_fail(err, KC_ERR_TYPE, "%s holds %s, the kernel %s takes %s", kc_points_name(x),
+                       kind_of(x->storage), leaf->info.name, takes_strings ? "strings" : "numbers");
+    return KC_OK;
+}
+
+static kc_status check_selected(const kc_kernel *kernel, const kc_node *node, const kc_points *x,
+                                kc_error *err)
+{
+    const kc_column_list columns = kc_kernel_columns(kernel, (size_t)node->reading - 1);
+    const kc_leaf *leaf = node->leaf;
+    kc_storage storage;
+
+    KC_TRY(kc_points_check_columns(x, &columns, &storage, err));
+    if ((leaf->base->takes >> storage & 1) == 0)
+        return kc_fail(err, KC_ERR_TYPE, "column %d of %s holds %s, the kernel %s takes %s",
+                       (int)columns.list[0], kc_points_name(x), kind_of(storage), leaf->info.name,
+                       storage == KC_STRINGS ? "numbers" : "strings");
+    return KC_OK;
+}
+
+kc_status kc_kernel_check_parts(const kc_kernel *kernel, const kc_points *points, kc_error *err)
+{
+    for (size_t i = 0; i < kernel->n_nodes; i++) {
+        const kc_node *node = &kernel->nodes[i];
+
+        if (node->leaf != NULL)
+            KC_TRY(node->reading == 0 ? check_whole(node->leaf, points, err)
+                                      : check_selected(kernel, node, points, err));
+    }
+    return KC_OK;
+}
+
 kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                           kc_error *err)
 {
-    const kc_points *sides[] = {x, z};
-
-    for (size_t i = 0; i < 2; i++)
-        if ((kernel->takes >> sides[i]->storage & 1) == 0)
-            return kc_fail(err, KC_ERR_TYPE, "%s holds strings, the kernel takes numbers",
-                           kc_points_name(sides[i]));
-    for (size_t k = 0; k < kernel->n_columns; k++)
-        if (columns_of(kernel)[k] >= x->n_cols)
-            return kc_fail(err, KC_ERR_SHAPE, "the kernel reads column %d, %s has %lld columns",
-                           (int)columns_of(kernel)[k], kc_points_name(x), (long long)x->n_cols);
-    if (x->n_cols != z->n_cols)
-        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, %s has %lld", kc_points_name(x),
-                       (long long)x->n_cols, kc_points_name(z), (long long)z->n_cols);
-    return KC_OK;
+    KC_TRY(kc_points_check_parts(x, err));
+    KC_TRY(kc_kernel_check_parts(kernel, x, err));
+    if (z == x)
+        return KC_OK;
+    KC_TRY(kc_points_check_parts(z, err));
+    KC_TRY(kc_kernel_check_parts(kernel, z, err));
+    return kc_points_check_alike(x, z, err);
 }

@@ -19,7 +19,11 @@ const double *kc_kernel_params(const kc_kernel *kernel);
 bool kc_kernel_is_linear(const kc_kernel *kernel);
 bool kc_kernel_is_rbf(const kc_kernel *kernel);
 
-/* Whether the kernel takes such points, and both sides fit together: storage, columns. */
+/* Whether the kernel takes points of such parts: their storages and columns; no more of the view is
+ * looked at. */
+kc_status kc_kernel_check_parts(const kc_kernel *kernel, const kc_points *points, kc_error *err);
+
+/* That, for both sides, and whether they fit together. */
 kc_status kc_kernel_check(const kc_kernel *kernel, const kc_points *x, const kc_points *z,
                           kc_error *err);
 

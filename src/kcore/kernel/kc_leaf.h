@@ -11,8 +11,12 @@
 #include "simd/kc_ops.h"
 
 #define KC_MAX_PARAMS 4
-#define KC_MAX_TILES 16    /* of base values that several leaves read */
-#define KC_MAX_READINGS 16 /* selections of columns */
+#define KC_MAX_TILES 16 /* of base values that several leaves read */
+
+/* What a base takes: parts of numbers, of strings, samples of several parts. */
+#define KC_TAKES_NUMBERS (1u << KC_DENSE | 1u << KC_CSR)
+#define KC_TAKES_STRINGS (1u << KC_STRINGS)
+#define KC_TAKES_TABLES (1u << 31)
 
 typedef struct kc_leaf kc_leaf;
 typedef struct kc_operator kc_operator;
@@ -34,7 +38,7 @@ typedef struct kc_node {
  * leaves the values of the base. */
 typedef struct kc_base {
     const char *name;
-    uint32_t takes; /* storages, as bits 1 << kc_storage */
+    uint32_t takes; /* KC_TAKES_... */
     bool is_shared; /* its values do not depend on the leaf */
 
     /* Of one value, in multiply-adds, in the mean over the pairs. */
@@ -65,7 +69,7 @@ struct kc_leaf {
 
 extern const kc_leaf kc_leaf_linear, kc_leaf_polynomial, kc_leaf_sigmoid;
 extern const kc_leaf kc_leaf_rbf, kc_leaf_laplacian, kc_leaf_matern;
-extern const kc_leaf kc_leaf_constant;
+extern const kc_leaf kc_leaf_constant, kc_leaf_delta;
 extern const kc_leaf kc_leaf_function; /* has no row in the table: it needs more than numbers */
 
 extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1;
@@ -96,10 +100,9 @@ struct kc_kernel {
     size_t max_depth; /* of the stack that evaluates it */
     size_t n_tiles;   /* shared tiles of base values */
     size_t n_scalars; /* numbers kept of each sample: one for each normalization */
-    uint32_t takes;   /* storages that every leaf takes */
     kc_definiteness definiteness;
     size_t n_readings;
-    kc_selection readings[KC_MAX_READINGS];
+    kc_selection readings[KC_MAX_SELECTIONS];
     size_t max_nodes; /* there is room for */
     size_t n_columns; /* of all selections together: behind the room for nodes */
     size_t max_columns;
@@ -112,7 +115,8 @@ kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r);
 /* What a node reads of a set of points. */
 KC_INLINE const kc_packed *kc_part_of(const kc_packed *points, const kc_node *node)
 {
-    return node->reading == 0 ? points : points->derived[node->reading - 1];
+    return node->reading == 0 ? points
+                              : kc_packed_part(points, points->selected[node->reading - 1]);
 }
 
 /* Values that only finite operands can have made need no look; operators may overflow, each of

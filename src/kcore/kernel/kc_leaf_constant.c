@@ -53,7 +53,7 @@ static bool diag(const kc_node *leaf, const kc_packed *x, size_t row_begin, size
 
 static const kc_base base_constant = {
     .name = "constant",
-    .takes = UINT32_MAX,
+    .takes = KC_TAKES_NUMBERS | KC_TAKES_STRINGS | KC_TAKES_TABLES,
     .work = work,
     .workspace = workspace,
     .block = block,

@@ -107,7 +107,7 @@ static bool diag(const kc_node *leaf, const kc_packed *x, size_t row_begin, size
 
 static const kc_base base_function = {
     .name = "function",
-    .takes = UINT32_MAX,
+    .takes = KC_TAKES_NUMBERS | KC_TAKES_STRINGS,
     .work = work,
     .workspace = workspace,
     .block = fill,

@@ -3,7 +3,7 @@
 
 static const kc_leaf *const table[] = {
     &kc_leaf_linear,    &kc_leaf_rbf,    &kc_leaf_polynomial, &kc_leaf_sigmoid,
-    &kc_leaf_laplacian, &kc_leaf_matern, &kc_leaf_constant,
+    &kc_leaf_laplacian, &kc_leaf_matern, &kc_leaf_constant,   &kc_leaf_delta,
 };
 
 int32_t kc_leaf_count(void)

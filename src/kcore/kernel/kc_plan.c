@@ -49,7 +49,7 @@ kc_plan kc_plan_make(const kc_kernel *kernel, const kc_packed *x, const kc_packe
 
 size_t kc_plan_row_step(const kc_plan *plan)
 {
-    return plan->x->is_sparse ? KC_LANE_BYTES / kc_dtype_bytes(plan->x->dtype) : DENSE_STEP;
+    return plan->x->storage == KC_CSR ? KC_LANE_BYTES / kc_dtype_bytes(plan->x->dtype) : DENSE_STEP;
 }
 
 /* ---- Workspace: what bases need, shared tiles, operands ------------------------------------- */

@@ -91,15 +91,20 @@ static kc_status find_scalars(kc_call *call, const kc_kernel *kernel, const int3
 
 /* ---- Sets of samples ------------------------------------------------------------------------ */
 
+static void list_selections(const kc_kernel *kernel, kc_column_list *out)
+{
+    for (size_t r = 0; r < kernel->n_readings; r++)
+        out[r] = kc_kernel_columns(kernel, r);
+}
+
 static kc_status add_parts(kc_call *call, const kc_kernel *kernel, const kc_points *points,
                            const int32_t *order, kc_packed *out)
 {
-    kc_column_list columns[KC_MAX_READINGS];
+    kc_column_list columns[KC_MAX_SELECTIONS];
 
-    for (size_t r = 0; r < kernel->n_readings; r++)
-        columns[r] = kc_kernel_columns(kernel, r);
+    list_selections(kernel, columns);
     if (kernel->n_readings > 0)
-        KC_TRY(kc_packed_derive(call, points, order, columns, kernel->n_readings, out));
+        KC_TRY(kc_packed_select(call, points, order, columns, kernel->n_readings, out));
     return kernel->n_scalars > 0 ? find_scalars(call, kernel, order, out) : KC_OK;
 }
 
@@ -125,11 +130,12 @@ bool kc_prepare_few(const kc_kernel *kernel, const kc_points *points, kc_dtype d
     return kc_kernel_is_plain(kernel) && kc_packed_place(points, dtype, memory, n_bytes, used, out);
 }
 
-kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_growing *g, kc_error *err)
+kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_dtype dtype,
+                             const kc_points *like, kc_growing *out, kc_error *err)
 {
-    size_t n_cols[KC_MAX_READINGS];
+    kc_column_list columns[KC_MAX_SELECTIONS];
 
-    for (size_t r = 0; r < kernel->n_readings; r++)
-        n_cols[r] = kernel->readings[r].n;
-    return kc_growing_derive(ctx, g, n_cols, kernel->n_readings, kernel->n_scalars, err);
+    list_selections(kernel, columns);
+    return kc_growing_create(ctx, dtype, like, columns, kernel->n_readings, kernel->n_scalars, out,
+                             err);
 }

@@ -18,8 +18,8 @@ bool kc_prepare_few(const kc_kernel *kernel, const kc_points *points, kc_dtype d
 /* Whether it reads samples as they are, and nothing besides. */
 bool kc_kernel_is_plain(const kc_kernel *kernel);
 
-/* Growing points, still none, get what the kernel reads besides. */
-kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_growing *g,
-                             kc_error *err);
+/* Growing points, still none, of parts as those of `like`, which the kernel takes. */
+kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_dtype dtype,
+                             const kc_points *like, kc_growing *out, kc_error *err);
 
 #endif

@@ -6,29 +6,27 @@
 /* A visit to a nonzero, in multiply-adds of dense points. */
 #define SPARSE_WORK ((size_t)4)
 
-#define NUMBERS (1u << KC_DENSE | 1u << KC_CSR)
-
 static size_t work_of_sums(const kc_node *leaf, const kc_packed *x, const kc_packed *z)
 {
     (void)leaf;
     (void)x;
-    return z->is_sparse ? SPARSE_WORK * kc_packed_mean_values(z) : z->d;
+    return z->storage == KC_CSR ? SPARSE_WORK * kc_packed_mean_values(z) : z->d;
 }
 
 /* What only x has counts, too. */
 static size_t work_of_l1(const kc_node *leaf, const kc_packed *x, const kc_packed *z)
 {
-    return work_of_sums(leaf, x, z) + (z->is_sparse ? SPARSE_WORK * kc_csr_places(x) : 0);
+    return work_of_sums(leaf, x, z) + (z->storage == KC_CSR ? SPARSE_WORK * kc_csr_places(x) : 0);
 }
 
 static size_t workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
 {
-    return z->is_sparse ? kc_csr_workspace(x) : kc_dense_workspace(z, n_rows);
+    return z->storage == KC_CSR ? kc_csr_workspace(x) : kc_dense_workspace(z, n_rows);
 }
 
 static bool fill(kc_sum sum, const kc_node *leaf, const kc_block *block, void *workspace)
 {
-    if (block->z->is_sparse)
+    if (block->z->storage == KC_CSR)
         kc_csr_block(sum, leaf, block, workspace);
     else
         kc_dense_block(sum, leaf, block, workspace);
@@ -72,7 +70,7 @@ static bool zeros(const kc_node *leaf, const kc_packed *x, size_t row_begin, siz
 
 const kc_base kc_base_dot = {
     .name = "x.z",
-    .takes = NUMBERS,
+    .takes = KC_TAKES_NUMBERS,
     .is_shared = true,
     .work = work_of_sums,
     .workspace = workspace,
@@ -82,7 +80,7 @@ const kc_base kc_base_dot = {
 
 const kc_base kc_base_sq_dist = {
     .name = "|x - z|^2",
-    .takes = NUMBERS,
+    .takes = KC_TAKES_NUMBERS,
     .is_shared = true,
     .work = work_of_sums,
     .workspace = workspace,
@@ -92,7 +90,7 @@ const kc_base kc_base_sq_dist = {
 
 const kc_base kc_base_l1 = {
     .name = "sum |x - z|",
-    .takes = NUMBERS,
+    .takes = KC_TAKES_NUMBERS,
     .is_shared = true,
     .work = work_of_l1,
     .workspace = workspace,

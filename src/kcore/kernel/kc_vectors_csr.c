@@ -33,7 +33,7 @@ static size_t lane_width(kc_dtype dtype)
 /* Dense rows have every column: a map would gain nothing. */
 static bool is_direct(const kc_packed *x)
 {
-    return !x->is_sparse || x->d * KC_LANE_BYTES <= DIRECT_BYTES;
+    return x->storage != KC_CSR || x->d * KC_LANE_BYTES <= DIRECT_BYTES;
 }
 
 size_t kc_csr_places(const kc_packed *x)

@@ -19,7 +19,7 @@ kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_activ
         .offset = spec->has_offset ? 1.0 : 0.0,
         .n_cols = spec->n_cols,
         .n_outputs = spec->n_outputs,
-        .points = kc_growing_none(spec->dtype, spec->is_sparse, spec->n_cols),
+        .points = kc_growing_none(spec->dtype, KC_DENSE, spec->n_cols),
         .intercepts = kc_calloc(ctx, spec->n_outputs, sizeof(double)),
         .time_weighted_intercepts = kc_calloc(ctx, spec->n_outputs, sizeof(double)),
         .n_steps = kc_calloc(ctx, spec->n_outputs, sizeof(int64_t)),
@@ -34,7 +34,7 @@ kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_activ
     if (status == KC_OK && spec->kernel != NULL)
         status = kc_kernel_copy(ctx, spec->kernel, &out->kernel, err);
     if (status == KC_OK && spec->kernel != NULL)
-        status = kc_prepare_growing(ctx, spec->kernel, &out->points, err);
+        status = kc_prepare_growing(ctx, spec->kernel, spec->dtype, spec->like, &out->points, err);
     if (status != KC_OK)
         kc_active_free(ctx, out);
     return status;
@@ -107,10 +107,11 @@ static kc_status enlarge(kc_context *ctx, kc_active *set, size_t capacity, kc_er
     return KC_OK;
 }
 
-kc_status kc_active_reserve(kc_context *ctx, kc_active *set, size_t n, size_t nnz, kc_error *err)
+kc_status kc_active_reserve(kc_context *ctx, kc_active *set, size_t n,
+                            const kc_value_counts *counts, kc_error *err)
 {
     if (set->kernel != NULL)
-        KC_TRY(kc_growing_reserve(ctx, &set->points, n, nnz, err));
+        KC_TRY(kc_growing_reserve(ctx, &set->points, n, counts, err));
     if (n <= set->capacity)
         return KC_OK;
     return enlarge(ctx, set, kc_round_up(kc_max(n, set->capacity + set->capacity / 2), 16), err);

@@ -40,7 +40,8 @@ typedef struct kc_active {
 typedef struct kc_active_spec {
     const kc_kernel *kernel; /* copied */
     kc_dtype dtype;
-    bool is_sparse, has_offset, has_mean;
+    const kc_points *like; /* what samples are: storages and columns; NULL without a kernel */
+    bool has_offset, has_mean;
     size_t n_cols, n_outputs;
 } kc_active_spec;
 
@@ -49,8 +50,9 @@ kc_status kc_active_create(kc_context *ctx, const kc_active_spec *spec, kc_activ
                            kc_error *err);
 void kc_active_free(kc_context *ctx, kc_active *set);
 
-/* Room for n points and nnz sparse values in all. */
-kc_status kc_active_reserve(kc_context *ctx, kc_active *set, size_t n, size_t nnz, kc_error *err);
+/* Room for n points and so many values in all, NULL: none. */
+kc_status kc_active_reserve(kc_context *ctx, kc_active *set, size_t n,
+                            const kc_value_counts *counts, kc_error *err);
 
 /* A sample that has come: x[row] with its number; kernel values with the points of the set, of the
  * set's type; K(x, x) + offset; what the coefficient of each output changes by. */

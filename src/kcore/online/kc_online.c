@@ -12,21 +12,38 @@
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
+/* Part by part, in the storage that they are kept in. */
+static void describe_samples(const kc_online_config *config, kc_points *out)
+{
+    const kc_points numbers = {.storage = config->is_sparse ? KC_CSR : KC_DENSE,
+                               .n_cols = config->n_cols};
+    const kc_points *part = config->like != NULL ? config->like : &numbers;
+
+    for (size_t i = 0; part != NULL; i++, part = part->next) {
+        const bool is_dense = part->storage == KC_CSR && part->n_cols <= DENSE_COLS;
+
+        out[i] = (kc_points){.storage = is_dense ? KC_DENSE : part->storage,
+                             .n_cols = part->n_cols,
+                             .next = part->next != NULL ? &out[i + 1] : NULL};
+    }
+}
+
 static kc_status fill(kc_context *ctx, const kc_online_config *config, kc_online *online,
                       kc_error *err)
 {
     const bool is_single = config->n_classes == 2;
-    const bool is_sparse = config->is_sparse && config->n_cols > DENSE_COLS;
+    kc_points like[KC_MAX_PARTS];
     const kc_active_spec spec = {
         .kernel = config->kernel,
         .dtype = config->dtype,
-        .is_sparse = is_sparse,
+        .like = like,
         .has_offset = config->has_intercept != 0,
         .has_mean = config->is_averaged != 0,
         .n_cols = (size_t)config->n_cols,
         .n_outputs = is_single ? 1 : (size_t)config->n_classes,
     };
 
+    describe_samples(config, like);
     online->n_classes = config->n_classes;
     online->is_direct = config->is_direct && !is_single;
     online->is_voted = config->is_voted != 0;
@@ -34,7 +51,7 @@ static kc_status fill(kc_context *ctx, const kc_online_config *config, kc_online
     online->budget = (size_t)config->budget;
     online->n_problems = online->is_direct ? 1 : spec.n_outputs;
     KC_TRY(kc_active_create(ctx, &spec, &online->set, err));
-    online->probe = kc_growing_none(config->dtype, false, spec.n_cols);
+    online->probe = kc_growing_none(config->dtype, KC_DENSE, spec.n_cols);
     online->random = kc_calloc(ctx, online->n_problems, 4 * sizeof *online->random);
     online->room = kc_alloc(ctx, spec.n_outputs, 3 * sizeof *online->room);
     if (online->random == NULL || online->room == NULL)
@@ -79,14 +96,14 @@ static size_t within_budget(const kc_online *online, size_t n)
     return online->budget > 0 ? kc_min(n, online->budget) : n;
 }
 
-kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more, size_t nnz_more,
-                            kc_error *err)
+kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more,
+                            const kc_value_counts *counts, kc_error *err)
 {
     kc_active *set = &online->set;
     const size_t n = within_budget(online, set->n + n_more);
     const size_t n_updates = n_more * (online->is_direct ? 1 : set->n_outputs);
 
-    KC_TRY(kc_active_reserve(ctx, set, n, kc_growing_nnz(&set->points) + nnz_more, err));
+    KC_TRY(kc_active_reserve(ctx, set, n, counts, err));
     if (online->is_voted)
         KC_TRY(kc_vote_log_reserve(ctx, &online->votes, online->votes.n + n_updates, err));
     if (online->budget > 0 && online->strategy == KC_STRATEGY_PROJECTION)
@@ -100,7 +117,7 @@ kc_status kc_online_prepare_probe(kc_context *ctx, kc_online *online, kc_error *
     kc_packed *probe = &online->probe.points;
 
     if (online->workspace == NULL) {
-        KC_TRY(kc_growing_reserve(ctx, &online->probe, 1, 0, err));
+        KC_TRY(kc_growing_reserve(ctx, &online->probe, 1, NULL, err));
         probe->n = 1;
         const kc_plan plan = kc_plan_make(set->kernel, probe, &set->points.points);
 
@@ -124,9 +141,8 @@ kc_status kc_online_make_room(kc_context *ctx, kc_online *online, size_t n_point
 {
     const size_t n_more = n_points > online->set.n ? n_points - online->set.n : 0;
 
-    KC_TRY(kc_online_prepare(ctx, online, n_more, 0, err));
-    return online->set.kernel != NULL && !online->set.points.points.is_sparse &&
-                   kc_kernel_is_plain(online->set.kernel)
+    KC_TRY(kc_online_prepare(ctx, online, n_more, NULL, err));
+    return online->set.kernel != NULL && kc_online_takes_probes(online)
                ? kc_online_prepare_probe(ctx, online, err)
                : KC_OK;
 }
@@ -146,7 +162,8 @@ kc_status kc_online_check(kc_call *call, const kc_online *online, const kc_perce
         return KC_OK;
     KC_TRY(kc_points_check_late(call, x));
     if (set->kernel != NULL)
-        KC_TRY(kc_kernel_check(set->kernel, x, x, err));
+        return kc_packed_check_alike(&set->points.points, x, err);
+    KC_TRY(kc_points_check_numbers(x, err));
     if ((size_t)x->n_cols != set->n_cols)
         return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, the learner takes %zu",
                        kc_points_name(x), (long long)x->n_cols, set->n_cols);

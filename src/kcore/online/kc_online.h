@@ -33,6 +33,16 @@ struct kc_online {
     double *room; /* 3 * n_outputs */
 };
 
+/* Whether a sample by itself can be read into the probe: dense numbers, as the kernel reads them.
+ */
+KC_INLINE bool kc_online_takes_probes(const kc_online *online)
+{
+    const kc_packed *points = &online->set.points.points;
+
+    return kc_packed_is_dense(points) && points->n_view_parts == 0 &&
+           kc_kernel_is_plain(online->set.kernel);
+}
+
 /* The class that output o says yes to. */
 KC_INLINE int32_t kc_online_positive(const kc_online *online, size_t o)
 {
@@ -44,10 +54,11 @@ kc_status kc_online_make(kc_context *ctx, const kc_online_config *config, kc_onl
                          kc_error *err);
 kc_status kc_online_make_room(kc_context *ctx, kc_online *online, size_t n_points, kc_error *err);
 
-/* Room for points, updates and rows of the factor, so that learning cannot fail half way; and for
- * the sample, kernel values and workspace of one sample at a time. */
-kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more, size_t nnz_more,
-                            kc_error *err);
+/* Room for points (and so many values of them in all, NULL: none), updates and rows of the factor,
+ * so that learning cannot fail half way; and for the sample, kernel values and workspace of one
+ * sample at a time. */
+kc_status kc_online_prepare(kc_context *ctx, kc_online *online, size_t n_more,
+                            const kc_value_counts *counts, kc_error *err);
 kc_status kc_online_prepare_probe(kc_context *ctx, kc_online *online, kc_error *err);
 
 /* What a call of learn or fit is given; settings and classes are checked. */

@@ -68,6 +68,7 @@ static kc_status ask_start(fit *f, kc_expansion *expansion)
     for (; f->n_started < f->n; f->n_started += most) {
         const size_t n_rows = kc_min(most, f->n - f->n_started);
         const kc_points values = {
+            .struct_size = sizeof(kc_points),
             .storage = KC_DENSE,
             .dtype = KC_F64,
             .n_rows = (int64_t)n_rows,
@@ -341,14 +342,17 @@ static kc_status reserve_parts(fit *f)
 {
     kc_active *set = &f->online->set;
     kc_vote_log *votes = &f->online->votes;
-    size_t n = set->n, nnz = kc_growing_nnz(&set->points);
+    kc_value_counts counts;
+    size_t n = set->n;
 
+    kc_growing_count(&set->points, &counts);
     for (size_t i = 0; i < f->n; i++)
         if (f->place_of[i] < 0 && has_part(f, i)) {
             n++;
-            nnz += set->kernel != NULL ? kc_growing_row_nnz(&set->points, &f->x, i) : 0;
+            if (set->kernel != NULL)
+                kc_growing_count_row(&set->points, &f->x, i, &counts);
         }
-    KC_TRY(kc_active_reserve(f->call->ctx, set, n, nnz, f->call->err));
+    KC_TRY(kc_active_reserve(f->call->ctx, set, n, &counts, f->call->err));
     return kc_vote_log_reserve(f->call->ctx, votes, votes->n + f->log.n, f->call->err);
 }
 

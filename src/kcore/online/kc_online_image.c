@@ -8,18 +8,31 @@
 
 #include "online/kc_online.h"
 
-#define MAGIC 0x316c6e6f636bu /* "kconl1", and the order of its bytes */
+#define MAGIC 0x326c6e6f636bu /* "kconl2", and the order of its bytes */
 
 typedef struct header {
     uint64_t magic;
     uint64_t n_bytes; /* in all */
-    int32_t dtype, is_sparse, is_given, has_offset;
+    int32_t dtype, n_parts, is_given, has_offset;
     int32_t n_classes, is_direct, is_averaged, is_voted;
     int32_t strategy, unused;
     uint64_t budget, n_cols;
-    uint64_t n, nnz, n_updates_kept, n_factor;
+    uint64_t n, n_updates_kept, n_factor;
     int64_t n_arrived, n_seen, n_updates;
 } header;
+
+/* Behind the header, n_parts times: a part of the points. */
+typedef struct part {
+    int32_t storage, unused;
+    uint64_t n_cols, n_values;
+} part;
+
+/* All parts, as samples like these and as what the points hold. */
+typedef struct part_list {
+    part list[KC_MAX_PARTS];
+    kc_points like[KC_MAX_PARTS];
+    kc_value_counts counts;
+} part_list;
 
 static header describe(const kc_online *online)
 {
@@ -28,7 +41,7 @@ static header describe(const kc_online *online)
     return (header){
         .magic = MAGIC,
         .dtype = (int32_t)set->dtype,
-        .is_sparse = set->points.points.is_sparse,
+        .n_parts = (int32_t)set->points.points.n_view_parts + 1,
         .is_given = set->kernel == NULL,
         .has_offset = set->offset != 0,
         .n_classes = online->n_classes,
@@ -39,7 +52,6 @@ static header describe(const kc_online *online)
         .budget = online->budget,
         .n_cols = set->n_cols,
         .n = set->n,
-        .nnz = kc_growing_nnz(&set->points),
         .n_updates_kept = online->votes.n,
         .n_factor = online->projection.n,
         .n_arrived = set->n_arrived,
@@ -110,9 +122,14 @@ static void walk(kc_online *online, tape *t)
         pass(t, p->factor + r * p->capacity, r + 1, sizeof *p->factor);
 }
 
+static size_t header_bytes(size_t n_parts)
+{
+    return sizeof(header) + n_parts * sizeof(part);
+}
+
 size_t kc_online_image_bytes(const kc_online *online)
 {
-    tape t = {.at = sizeof(header)};
+    tape t = {.at = header_bytes(online->set.points.points.n_view_parts + 1)};
 
     kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &t);
     walk((kc_online *)online, &t);
@@ -121,11 +138,20 @@ size_t kc_online_image_bytes(const kc_online *online)
 
 void kc_online_write(const kc_online *online, void *out)
 {
+    const kc_packed *points = &online->set.points.points;
     header h = describe(online);
     tape t = {.to = out};
 
     h.n_bytes = kc_online_image_bytes(online);
     pass(&t, &h, 1, sizeof h);
+    for (size_t i = 0; i <= points->n_view_parts; i++) {
+        const kc_packed *from = kc_packed_part(points, i);
+        part p = {.storage = (int32_t)from->storage,
+                  .n_cols = from->d,
+                  .n_values = kc_packed_n_values(from)};
+
+        pass(&t, &p, 1, sizeof p);
+    }
     kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &t);
     walk((kc_online *)online, &t);
 }
@@ -144,8 +170,7 @@ static bool is_count(int64_t count)
 
 static bool are_flags(const header *h)
 {
-    const int32_t flags[] = {h->is_sparse, h->is_given,    h->has_offset,
-                             h->is_direct, h->is_averaged, h->is_voted};
+    const int32_t flags[] = {h->is_given, h->has_offset, h->is_direct, h->is_averaged, h->is_voted};
 
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         if (flags[k] != 0 && flags[k] != 1)
@@ -156,10 +181,10 @@ static bool are_flags(const header *h)
 static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n_bytes,
                               kc_error *err)
 {
-    const uint64_t counts[] = {h->n, h->nnz, h->n_updates_kept, h->n_factor,
-                               (uint64_t)h->n_classes};
+    const uint64_t counts[] = {h->n, h->n_updates_kept, h->n_factor, (uint64_t)h->n_classes};
 
-    if (h->magic != MAGIC || h->n_bytes != n_bytes)
+    if (h->magic != MAGIC || h->n_bytes != n_bytes || h->n_parts < 1 ||
+        h->n_parts > (h->is_given ? 1 : KC_MAX_PARTS) || header_bytes((size_t)h->n_parts) > n_bytes)
         return fail(err, "wrong beginning or length");
     if ((h->dtype != KC_F32 && h->dtype != KC_F64) || h->n_classes < 2 || h->n_cols < 1 ||
         h->n_cols > INT32_MAX || h->budget > INT32_MAX)
@@ -176,8 +201,6 @@ static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n
         return fail(err, "a count is negative, too large, or less than what is there");
     if (h->n_updates_kept > 0 && !h->is_voted)
         return fail(err, "updates of a learner that keeps none");
-    if (h->nnz > 0 && (h->is_given || !h->is_sparse))
-        return fail(err, "columns of points that are not sparse");
     if ((h->budget > 0 && (h->n > h->budget || h->strategy < KC_STRATEGY_OLDEST ||
                            h->strategy > KC_STRATEGY_MERGE || h->is_averaged || h->is_voted)) ||
         (h->is_given && h->budget > 0))
@@ -187,26 +210,58 @@ static kc_status check_header(const header *h, const kc_kernel *kernel, size_t n
     return KC_OK;
 }
 
-/* How many bytes such a learner takes, in doubles, which cannot overflow; without indices. */
-static double estimate_bytes(const header *h, const kc_online *online)
+static bool is_part(const header *h, const part *p)
+{
+    const bool is_ragged = p->storage == KC_CSR || p->storage == KC_STRINGS;
+
+    return (is_ragged || p->storage == KC_DENSE) && (!is_ragged || !h->is_given) &&
+           p->unused == 0 && p->n_cols >= 1 && p->n_cols <= INT32_MAX &&
+           (p->storage != KC_STRINGS || p->n_cols == 1) &&
+           p->n_values <= (is_ragged && h->n > 0 ? h->n_bytes : 0);
+}
+
+static kc_status read_parts(const header *h, const char *bytes, part_list *out, kc_error *err)
+{
+    uint64_t n_cols = 0;
+
+    for (size_t i = 0; i < (size_t)h->n_parts; i++) {
+        part *p = &out->list[i];
+
+        memcpy(p, bytes + header_bytes(i), sizeof *p);
+        if (!is_part(h, p))
+            return fail(err, "a part of its points that cannot be");
+        n_cols += p->n_cols;
+        out->counts.of[i] = p->n_values;
+        out->like[i] = (kc_points){
+            .storage = (kc_storage)p->storage,
+            .n_cols = (int64_t)p->n_cols,
+            .next = i + 1 < (size_t)h->n_parts ? &out->like[i + 1] : NULL,
+        };
+    }
+    return n_cols == h->n_cols ? KC_OK : fail(err, "columns of its points that are not their own");
+}
+
+/* How many bytes such a learner takes, in doubles, which cannot overflow; without offsets. */
+static double estimate_bytes(const header *h, const part_list *parts, const kc_online *online)
 {
     const double n = (double)h->n, outputs = (double)online->set.n_outputs;
-    double bytes = (double)sizeof *h + 32.0 * (double)online->n_problems + 24 * outputs +
-                   n * (32 + 8 * outputs * (h->is_averaged ? 2 : 1)) +
+    double bytes = (double)header_bytes((size_t)h->n_parts) + 32.0 * (double)online->n_problems +
+                   24 * outputs + n * (32 + 8 * outputs * (h->is_averaged ? 2 : 1)) +
                    28.0 * (double)h->n_updates_kept + 4.0 * (double)h->n_factor +
                    4.0 * (double)h->n_factor * ((double)h->n_factor + 1);
 
     if (!h->is_given)
-        bytes += kc_growing_bytes(&online->set.points, h->n, h->nnz);
+        bytes += kc_growing_bytes(&online->set.points, h->n, &parts->counts);
     return bytes;
 }
 
 /* Empty arrays of the right sizes. */
-static kc_status make_room(kc_context *ctx, const header *h, kc_online *online, kc_error *err)
+static kc_status make_room(kc_context *ctx, const header *h, const part_list *parts,
+                           kc_online *online, kc_error *err)
 {
     kc_active *set = &online->set;
 
-    KC_TRY(kc_active_reserve(ctx, set, h->n, h->nnz, err));
+    KC_TRY(kc_active_reserve(ctx, set, h->n, &parts->counts, err));
     KC_TRY(kc_vote_log_reserve(ctx, &online->votes, h->n_updates_kept, err));
     if (h->n_factor > 0)
         KC_TRY(kc_projection_reserve(ctx, &online->projection, h->n_factor + 1, err));
@@ -288,16 +343,16 @@ static bool are_lengths(const kc_online *online)
     return true;
 }
 
-static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes, kc_online *online,
-                             kc_error *err)
+static kc_status read_arrays(kc_context *ctx, const header *h, const part_list *parts,
+                             const char *bytes, kc_online *online, kc_error *err)
 {
-    tape t = {.from = bytes, .at = sizeof *h};
+    tape t = {.from = bytes, .at = header_bytes((size_t)h->n_parts)};
 
-    if (estimate_bytes(h, online) != (double)h->n_bytes)
+    if (estimate_bytes(h, parts, online) != (double)h->n_bytes)
         return fail(err, "wrong length");
-    KC_TRY(make_room(ctx, h, online, err));
+    KC_TRY(make_room(ctx, h, parts, online, err));
     kc_growing_visit_rows(&online->set.points, pass_array, &t);
-    if (!kc_growing_has_rows(&online->set.points, h->nnz))
+    if (!h->is_given && !kc_growing_has_rows(&online->set.points, &parts->counts))
         return fail(err, "wrong rows");
     walk(online, &t);
     if (!kc_growing_has_columns(&online->set.points) || !are_updates(online) ||
@@ -310,33 +365,40 @@ static kc_status read_arrays(kc_context *ctx, const header *h, const char *bytes
     return KC_OK;
 }
 
-kc_status kc_online_read(kc_context *ctx, const kc_kernel *kernel, const void *bytes,
-                         size_t n_bytes, kc_online **out, kc_error *err)
+/* The parts are stored as they are kept, and are made again as they are given. */
+static bool are_kept_so(const part_list *parts, const kc_packed *points)
 {
-    header h;
+    for (size_t i = 0; i <= points->n_view_parts; i++)
+        if (kc_packed_part(points, i)->storage != parts->like[i].storage)
+            return false;
+    return true;
+}
+
+static kc_status make_learner(kc_context *ctx, const header *h, const part_list *parts,
+                              const kc_kernel *kernel, const char *bytes, kc_online **out,
+                              kc_error *err)
+{
+    const kc_online_config config = {
+        .kernel = kernel,
+        .dtype = (kc_dtype)h->dtype,
+        .n_cols = (int64_t)h->n_cols,
+        .like = parts->like,
+        .n_classes = h->n_classes,
+        .is_direct = h->is_direct,
+        .has_intercept = h->has_offset,
+        .is_averaged = h->is_averaged,
+        .is_voted = h->is_voted,
+        .strategy = h->strategy,
+        .budget = (int64_t)h->budget,
+    };
     kc_online *online;
     kc_status status;
 
-    if (n_bytes < sizeof h)
-        return fail(err, "too few");
-    memcpy(&h, bytes, sizeof h);
-    KC_TRY(check_header(&h, kernel, n_bytes, err));
-    const kc_online_config config = {
-        .kernel = kernel,
-        .dtype = (kc_dtype)h.dtype,
-        .n_cols = (int64_t)h.n_cols,
-        .is_sparse = h.is_sparse,
-        .n_classes = h.n_classes,
-        .is_direct = h.is_direct,
-        .has_intercept = h.has_offset,
-        .is_averaged = h.is_averaged,
-        .is_voted = h.is_voted,
-        .strategy = h.strategy,
-        .budget = (int64_t)h.budget,
-    };
+    if (kernel != NULL)
+        KC_TRY(kc_kernel_check_parts(kernel, parts->like, err));
     KC_TRY(kc_online_make(ctx, &config, &online, err));
-    status = (h.is_sparse != 0) == online->set.points.points.is_sparse
-                 ? read_arrays(ctx, &h, bytes, online, err)
+    status = are_kept_so(parts, &online->set.points.points)
+                 ? read_arrays(ctx, h, parts, bytes, online, err)
                  : fail(err, "wrong storage");
     if (status != KC_OK) {
         kc_online_free(ctx, online);
@@ -344,4 +406,18 @@ kc_status kc_online_read(kc_context *ctx, const kc_kernel *kernel, const void *b
     }
     *out = online;
     return KC_OK;
+}
+
+kc_status kc_online_read(kc_context *ctx, const kc_kernel *kernel, const void *bytes,
+                         size_t n_bytes, kc_online **out, kc_error *err)
+{
+    part_list parts;
+    header h;
+
+    if (n_bytes < sizeof h)
+        return fail(err, "too few");
+    memcpy(&h, bytes, sizeof h);
+    KC_TRY(check_header(&h, kernel, n_bytes, err));
+    KC_TRY(read_parts(&h, bytes, &parts, err));
+    return make_learner(ctx, &h, &parts, kernel, bytes, out, err);
 }

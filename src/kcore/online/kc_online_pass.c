@@ -290,7 +290,7 @@ static kc_status learn_one(online_pass *s)
     kc_call *call = s->call;
     const double eta = s->input->settings->eta[0];
 
-    KC_TRY(kc_online_prepare(call->ctx, online, 1, 0, call->err));
+    KC_TRY(kc_online_prepare(call->ctx, online, 1, NULL, call->err));
     KC_TRY(kc_online_prepare_probe(call->ctx, online, call->err));
     KC_TRY(kc_growing_read(&online->probe, s->input->data->x, 0, call->err));
     s->x = &online->probe.points;
@@ -320,12 +320,13 @@ static size_t block_rows(const kc_online *online)
 
 static kc_status reserve_block(online_pass *s)
 {
-    kc_active *set = &s->online->set;
-    size_t nnz = 0;
+    const kc_growing *points = &s->online->set.points;
+    kc_value_counts counts;
 
+    kc_growing_count(points, &counts);
     for (size_t r = 0; r < s->n_rows; r++)
-        nnz += kc_growing_row_nnz(&set->points, s->x, sample_at(s, s->begin + r));
-    return kc_online_prepare(s->call->ctx, s->online, s->n_rows, nnz, s->call->err);
+        kc_growing_count_row(points, s->x, sample_at(s, s->begin + r), &counts);
+    return kc_online_prepare(s->call->ctx, s->online, s->n_rows, &counts, s->call->err);
 }
 
 static kc_status run_block(online_pass *s, double eta)
@@ -424,7 +425,7 @@ static kc_status learn_many(online_pass *s)
 static bool is_plain(const kc_online *online, const kc_training_input *input)
 {
     return input->data->x->n_rows == 1 && input->settings->n_passes == 1 &&
-           !online->set.points.points.is_sparse && kc_kernel_is_plain(online->set.kernel) &&
+           kc_online_takes_probes(online) &&
            (input->data->weights == NULL || input->data->weights[0] != 0.0);
 }
 

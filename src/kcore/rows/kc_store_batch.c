@@ -247,7 +247,8 @@ static kc_status take_points(kc_call *call, batch *b, size_t n_chunks)
 {
     const kc_store *store = b->store;
 
-    if (store->points == NULL || store->points->is_sparse || n_chunks <= 1 || b->n_before[b->n] < 2)
+    if (store->points == NULL || store->points->storage == KC_CSR || n_chunks <= 1 ||
+        b->n_before[b->n] < 2)
         return KC_OK;
     return kc_packed_take(call, store->points, b->computed, b->n_before[b->n], &b->taken);
 }

@@ -79,7 +79,7 @@ kc_status kc_store_apply_linear(kc_call *call, kc_store *store, const kc_cols *c
 
     if (job.weights == NULL || job.rows == NULL)
         return kc_fail_nomem(call->err);
-    if (store->points->is_sparse)
+    if (store->points->storage == KC_CSR)
         kc_packed_sum_rows(store->points, moved->points, moved->delta, moved->n, 0, d, job.weights);
     else
         KC_TRY(kc_parallel_for(call, kc_ceil_div(d, CHUNK_FEATURES), sum_chunk, &job));

@@ -109,8 +109,10 @@ kc_status kc_linear_vote(kc_call *call, const kc_perceptron_history *history, co
 
     if (status == KC_OK)
         status = kc_kernel_check(kernel, x, history->n_updates > 0 ? history->x : x, call->err);
-    if (status == KC_OK && history->n_updates > 0)
-        status = kc_prepare(call, kernel, history->x, NULL, KC_F64, &points);
+    if (status == KC_OK)
+        status = history->n_updates > 0
+                     ? kc_prepare(call, kernel, history->x, NULL, KC_F64, &points)
+                     : kc_packed_none(call, x, KC_F64, &points);
     if (status == KC_OK)
         status = vote_by(call, kernel, &points, history, x, out, ld);
     kc_packed_free(call->ctx, &points);

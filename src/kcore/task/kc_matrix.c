@@ -88,7 +88,7 @@ static bool can_borrow(const kc_points *x, const kc_samples *samples, kc_dtype d
 
 static kc_status check_matrix(const kc_points *x, kc_error *err)
 {
-    if (x->storage != KC_DENSE)
+    if (x->storage != KC_DENSE || x->next != NULL)
         return kc_fail(err, KC_ERR_TYPE, "%s must be a dense matrix of kernel values",
                        kc_points_name(x));
     if (x->n_rows != x->n_cols)

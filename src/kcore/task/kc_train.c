@@ -65,7 +65,7 @@ static kc_status take_support(kc_call *call, const kc_training *t, const support
     if (!t->is_refined)
         return kc_packed_take(call, &t->points, found->places, found->n, out);
     KC_TRY(kc_points_take(call, t->data->x, found->samples, found->n, &taken));
-    return kc_function_pack(call, t->kernel, &taken, KC_F64, out);
+    return kc_function_pack(call, t->kernel, &taken, found->n, KC_F64, out);
 }
 
 static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
@@ -85,7 +85,7 @@ static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
         .dtype = t->is_refined ? KC_F64 : kc_training_dtype(t),
         .points = t->kernel != NULL ? &points : NULL,
         .n_support = found.n,
-        .n_cols = kc_training_has_user_kernel(t) ? t->samples.n_all : (size_t)t->data->x->n_cols,
+        .n_cols = kc_training_has_user_kernel(t) ? t->samples.n_all : kc_points_columns(t->data->x),
         .support = found.samples,
         .class_counts = found.counts,
         .coef = found.coef,

@@ -136,7 +136,7 @@ static bool suits_whole(const kc_training *t)
     /* Problems with a linear kernel do without a matrix if they are not small. */
     if (kc_store_is_linear(t->store) && !kc_dual_suits_matrix(kc_training_largest(t)))
         return false;
-    return t->points.is_sparse || kc_store_work(t->store) >= MIN_WHOLE_WORK;
+    return t->points.storage == KC_CSR || kc_store_work(t->store) >= MIN_WHOLE_WORK;
 }
 
 static kc_status open_store(kc_call *call, kc_training *t)
@@ -209,7 +209,7 @@ static kc_status open_in_time(kc_call *call, kc_training *t)
     if (status == KC_OK)
         status = open_store(call, t);
     if (status == KC_ERR_TIME && !has_start(t) && t->kernel != NULL)
-        kc_packed_none(t->data->x, KC_F64, &t->points);
+        KC_TRY(kc_packed_none(call, t->data->x, KC_F64, &t->points));
     return status == KC_ERR_TIME ? KC_OK : status;
 }
 

@@ -151,8 +151,12 @@ typedef enum kc_storage { KC_DENSE = 1, KC_CSR = 2, KC_STRINGS = 3 } kc_storage;
  *             multiples of the element's size.
  * KC_CSR:     row i has values[indptr[i] .. indptr[i+1]) at columns indices[...]; columns may be
  *             unsorted, and repeated columns are summed.
- * KC_STRINGS: sample i is the bytes values[indptr[i] .. indptr[i+1]); index_bytes is 8. */
+ * KC_STRINGS: sample i is the bytes values[indptr[i] .. indptr[i+1]); index_bytes is 8.
+ *
+ * Samples may have several parts, each a view of its own, such as the numbers and the strings of a
+ * table.  Kernels count columns through all parts; a part of strings is one column. */
 typedef struct kc_points {
+    size_t struct_size; /* sizeof(kc_points) */
     kc_storage storage;
     kc_dtype dtype; /* of values; ignored for strings */
     int64_t n_rows;
@@ -164,21 +168,26 @@ typedef struct kc_points {
     int32_t index_bytes;            /* of an entry of indices and indptr: 4 or 8, signed */
     int64_t n_values;               /* CSR: entries of values and indices; strings: bytes */
     const char *name;               /* what messages call it, such as "X"; may be NULL */
+    int64_t first_col;              /* the number that messages give its first column */
+    const struct kc_points *next;   /* the next part of the same samples; NULL: there is none */
 } kc_points;
+
+/* Parts of samples at the most. */
+#define KC_MAX_PARTS 64
 
 /* Checks shape, strides and structure of a view as every call does; values are not read. */
 KC_API KC_MUST_CHECK kc_status kc_check_points(kc_context *ctx, const kc_run *run,
                                                const kc_points *points, kc_error *err);
 
-/* The variance of all entries of dense or CSR samples, each sample by its weight (n_rows entries >=
- * 0; NULL: all 1); zeros of CSR samples count.  1 / (n_cols * variance) is a usual gamma.  Summed
- * in float64: the same bits for any storage of the same entries in the same order, and any number
- * of threads.  KC_ERR_NONFINITE as below; KC_ERR_RANGE where it overflows. */
+/* The variance of all entries of samples of numbers, dense or CSR, each sample by its weight
+ * (n_rows entries >= 0; NULL: all 1); zeros of CSR samples count.  1 / (n_cols * variance) is a
+ * usual gamma.  Summed in float64: the same bits for any storage of the same entries in the same
+ * order, and any number of threads.  KC_ERR_NONFINITE as below; KC_ERR_RANGE where it overflows. */
 KC_API KC_MUST_CHECK kc_status kc_variance(kc_context *ctx, const kc_run *run, const kc_points *x,
                                            const double *weights, double *out, kc_error *err);
 
-/* KC_ERR_NONFINITE, and row and column of the first one, where dense or CSR samples have a NaN or
- * an infinity. */
+/* KC_ERR_NONFINITE, and row and column of the first one, where numbers among the samples are NaN
+ * or infinite. */
 KC_API KC_MUST_CHECK kc_status kc_check_finite(kc_context *ctx, const kc_run *run,
                                                const kc_points *x, kc_error *err);
 

@@ -42,7 +42,8 @@ typedef enum kc_decoder {
 typedef struct kc_function_parts {
     size_t struct_size;      /* sizeof(kc_function_parts) */
     const kc_kernel *kernel; /* NULL: kernel values will be given in place of samples */
-    const kc_points *x;      /* the points; NULL where n_points is 0, and without a kernel */
+    const kc_points *x;      /* the points; NULL without a kernel.  Where n_points is 0: samples
+                                like those to come, which may be none, or NULL: numbers */
     const int32_t *columns; /* without a kernel: n_points columns of the kernel matrix; else NULL */
     kc_dtype dtype;         /* of kernel values */
     int64_t n_points;       /* may be 0 */
@@ -71,11 +72,10 @@ typedef struct kc_function_info {
     int32_t decoder;    /* kc_decoder */
     int32_t n_classes, class_of_zero;
     kc_dtype dtype;
-    kc_storage storage; /* of the points */
-    int32_t is_given;   /* no kernel, and no points but columns */
-    int32_t is_linear;  /* kc_function_weights has something to give */
+    int32_t is_given;  /* no kernel, and no points but columns */
+    int32_t is_linear; /* kc_function_weights has something to give */
     int64_t n_outputs, n_points, n_cols;
-    int64_t n_values;    /* CSR: nonzeros of the points */
+    int64_t n_parts;     /* of the points */
     int64_t label_bytes; /* of one label; 0: there are none */
 } kc_function_info;
 KC_API KC_MUST_CHECK kc_status kc_function_describe(const kc_function *f, kc_function_info *out,
@@ -92,14 +92,27 @@ KC_API KC_MUST_CHECK kc_status kc_function_intercepts(const kc_function *f, doub
 KC_API KC_MUST_CHECK kc_status kc_function_columns(const kc_function *f, int32_t *out, int64_t n,
                                                    kc_error *err); /* is_given: n_points */
 
-/* The points: dense, n_points x n_cols, as doubles (exact, whatever the dtype); CSR: n_points + 1,
- * and n_values twice. */
-KC_API KC_MUST_CHECK kc_status kc_function_points(const kc_function *f, double *out, int64_t n,
-                                                  kc_error *err);
-KC_API KC_MUST_CHECK kc_status kc_function_points_csr(const kc_function *f, int64_t *indptr,
-                                                      int64_t n_indptr, int32_t *indices,
-                                                      double *values, int64_t n_values,
-                                                      kc_error *err);
+/* One part of the points, 0 .. n_parts - 1. */
+typedef struct kc_part_info {
+    size_t struct_size; /* sizeof(kc_part_info), set by the caller */
+    kc_storage storage;
+    int64_t n_cols;   /* 1 of strings */
+    int64_t n_values; /* CSR: nonzeros; strings: bytes */
+} kc_part_info;
+KC_API KC_MUST_CHECK kc_status kc_function_part(const kc_function *f, int64_t part,
+                                                kc_part_info *out, kc_error *err);
+
+/* Its points, by its storage.  Dense: n_points x n_cols, as doubles (exact, whatever the dtype).
+ * CSR: n_points + 1, and n_values twice.  Strings: n_points + 1, and n_values. */
+KC_API KC_MUST_CHECK kc_status kc_function_points(const kc_function *f, int64_t part, double *out,
+                                                  int64_t n, kc_error *err);
+KC_API KC_MUST_CHECK kc_status kc_function_points_csr(const kc_function *f, int64_t part,
+                                                      int64_t *indptr, int64_t n_indptr,
+                                                      int32_t *indices, double *values,
+                                                      int64_t n_values, kc_error *err);
+KC_API KC_MUST_CHECK kc_status kc_function_strings(const kc_function *f, int64_t part,
+                                                   int64_t *indptr, int64_t n_indptr, char *bytes,
+                                                   int64_t n_bytes, kc_error *err);
 
 /* Linear kernel: n_outputs x n_cols, f_o(x) = w_o.x + intercepts[o]. */
 KC_API KC_MUST_CHECK kc_status kc_function_weights(const kc_function *f, double *out, int64_t n,

@@ -183,15 +183,13 @@ typedef struct kc_model_info {
     int32_t multiclass; /* kc_multiclass */
     int32_t n_classes;  /* 0 where there are none */
     kc_dtype dtype;     /* of kernel values and of the support vectors */
-    kc_storage storage; /* of the support vectors */
     int32_t is_given; /* fitted to a kernel matrix, or by a kernel_fn: there are no support vectors,
                          only indices */
     int32_t is_linear; /* kc_function_weights has something to give */
     int64_t n_problems;
     int64_t n_coef_rows; /* 1; one-vs-one: n_classes - 1; one-vs-rest: n_classes */
     int64_t n_support;
-    int64_t n_values; /* CSR: nonzeros of the support vectors */
-    int64_t n_cols;   /* of the support vectors; of a kernel matrix: the samples of the fit */
+    int64_t n_cols; /* of the support vectors; of a kernel matrix: the samples of the fit */
 } kc_model_info;
 
 /* KC_ERR_ARG where struct_size is wrong. */

@@ -177,6 +177,8 @@ typedef struct kc_online_config {
     int32_t strategy;        /* kc_strategy; where there is a budget */
     int64_t budget;          /* points kept at the most; 0: no bound */
     const uint64_t *random;  /* of the orders: four numbers for each problem, not all zero */
+    const kc_points *like;   /* samples like those to come, which may be none: strings, or several
+                                parts; in place of is_sparse; NULL: one part of numbers */
 } kc_online_config;
 
 /* A perceptron in the feature space of a kernel.  It keeps the samples it corrected its mistakes
@@ -246,10 +248,8 @@ KC_API KC_MUST_CHECK kc_status kc_online_decision(kc_context *ctx, const kc_run 
 typedef struct kc_online_info {
     size_t struct_size; /* sizeof(kc_online_info), set by the caller */
     kc_dtype dtype;
-    kc_storage storage; /* of the points */
-    int32_t is_given;   /* no kernel, and no points but numbers of samples */
+    int32_t is_given; /* no kernel, and no points but numbers of samples */
     int64_t n_points;
-    int64_t n_values; /* CSR: nonzeros of the points */
     int64_t n_cols;
     int64_t n_outputs;
     int64_t n_seen;    /* samples so far: the next one has this number */
