@@ -3,7 +3,7 @@
 An estimator stores its parameters as they were given and checks them in ``fit``. Everything that a
 fit leaves behind is one object, ``_fitted``, set by the last statement of ``fit``: a fit that fails
 or is interrupted leaves the estimator as it was. Attributes that end in an underscore are read from
-it when they are asked for.
+it when they are needed.
 
 Where scikit-learn is installed, estimators inherit from its base classes, which gives them tags,
 metadata routing and the display in notebooks; where it is not, from small ones with the same
@@ -323,7 +323,7 @@ class Estimator(BaseEstimator):
             self._check_names(names, state.names)
         points = state.read(X)
         if points.shape[1] != state.shape[1] and points.shape[1] not in n_columns:
-            if n_columns:  # kernel values: scikit-learn's checks want to hear of a NaN first
+            if n_columns:  # kernel values: scikit-learn's checks expect the error about a NaN first
                 check_finite(points)
             raise ValueError(
                 f"X has {points.shape[1]} features, but {type(self).__name__} is expecting "
@@ -454,7 +454,7 @@ def _average(values: NDArray[Any], weights: NDArray[np.float64] | None) -> float
 def as_samples(X: Any) -> Points:
     """Return the samples of an estimator as points.
 
-    As `as_points` with three differences that scikit-learn's conventions ask for: arrays of
+    As `as_points` with three differences that scikit-learn's conventions require: arrays of
     objects that are numbers are converted, and complex or misshapen data are refused in the words
     that its users know.
     """

@@ -40,7 +40,7 @@ def _listed(columns: Any) -> list[Any]:
         array = np.asarray(columns)
         if array.ndim == 1 and not isinstance(columns, dict | set):
             return list(array.tolist())
-    except Exception:  # what an object that is no array does when it is asked to be one
+    except Exception:  # what an object that is no array does when it is made into one
         pass
     raise TypeError(
         f"columns must be numbers or names of columns, a slice or a mask, got {brief(columns)}"

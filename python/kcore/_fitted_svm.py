@@ -94,7 +94,7 @@ class FittedSVM(Expansion):
             state["intercepts"],
         )
         own = vectors if is_given else None
-        self.__init__(  # type: ignore[misc]  # what else makes a machine
+        self.__init__(  # type: ignore[misc]  # the only other way to fill one
             state["shape"], state["names"], model, nodes, state["classes"], state["report"], own
         )
         self.sparse_type = state["sparse_type"]
@@ -112,12 +112,12 @@ def same_classes(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return bool(np.array_equal(a, b))
 
 
-def spread(machine: FittedSVM, n_samples: int, n_rows: int) -> NDArray[np.float64]:
+def spread(fitted: FittedSVM, n_samples: int, n_rows: int) -> NDArray[np.float64]:
     """Return the coefficients of a model with a column for each sample."""
-    support, coef = machine.model.support(), machine.model.coef()
+    support, coef = fitted.model.support(), fitted.model.coef()
     if len(support) and int(support.max()) >= n_samples:
         raise ValueError(
-            f"init was fitted to {machine.shape[0]} samples, and sample {int(support.max())} is a "
+            f"init was fitted to {fitted.shape[0]} samples, and sample {int(support.max())} is a "
             f"support vector; X has {n_samples} rows"
         )
     if len(coef) != n_rows:

@@ -48,7 +48,7 @@ class Expansion(Fitted):
 
     @property
     def are_objects(self) -> bool:
-        """Whether the points are no rows of numbers, but what a Python function is asked about."""
+        """Whether the points are no rows of numbers, but objects that a Python function takes."""
         return len(self.shape) == 1
 
     def _holder(self) -> _core.Model | _core.OnlineLearner:
@@ -132,7 +132,7 @@ class KernelEstimator(Estimator):
     ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | UserKernel]:
         """Return the kernel and what it is given: samples, or without a kernel, its values.
 
-        Of a Python function, its values are those that it is asked for. `run` may end the search
+        Of a Python function, only the values that are needed are computed. `run` may end the search
         for gamma; `X` is what the user gave, whose columns may have names.
         """
         kernel = self.kernel
@@ -322,10 +322,10 @@ _WHOLE_SAMPLES = 64  # a call costs as much as all values of so few
 
 
 class UserKernel:
-    """A Python function as the core asks it: for the values of some samples with some others.
+    """A Python function as the core calls it: for the values of some samples with some others.
 
     The others are mostly the same from one question to the next, so the last ones are kept. Of few
-    samples the function is asked once, for all values.
+    samples the function is called once, for all values.
 
     Attributes
     ----------

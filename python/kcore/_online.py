@@ -160,8 +160,8 @@ class FittedOnline(_core.SingleSampleState, Expansion):
     def _values(self) -> dict[str, Any]:
         return {**self.__dict__, **{name: getattr(self, name) for name in _SIDE_BY_SIDE}}
 
-    def note(self, report: dict[str, Any]) -> None:
-        """Keep what the passes of a fit said of themselves."""
+    def store_report(self, report: dict[str, Any]) -> None:
+        """Store what the passes of a fit reported."""
         self.mistakes, self.criterion = report["mistakes"], report["criterion"]
         self.n_passes = len(self.mistakes)
         self.is_converged = report["is_converged"]

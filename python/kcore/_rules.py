@@ -213,7 +213,7 @@ class Schedule:
     Parameters
     ----------
     eta : float or callable
-        The step of all passes, or what is asked for that of pass k.
+        The step of all passes, or what is called for that of pass k.
     """
 
     def __init__(self, eta: float | Callable[[int], float]) -> None:

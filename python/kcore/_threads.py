@@ -24,7 +24,7 @@ def n_threads(n_jobs: Any, name: str = "n_jobs") -> int:
     """
     if n_jobs is None:
         return 0
-    if type(n_jobs) is int and n_jobs > 0:  # nothing to ask
+    if type(n_jobs) is int and n_jobs > 0:  # nothing to look up
         return min(n_jobs, _MAX_THREADS)
     words = f"{name} must be a positive integer, a negative one (-1: all usable CPUs), or None"
     try:

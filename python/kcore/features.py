@@ -117,7 +117,7 @@ class PolynomialMap(TransformerMixin, Estimator):
         self.interaction_only = interaction_only
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Note the number of features.
+        """Store the number of features.
 
         Parameters
         ----------

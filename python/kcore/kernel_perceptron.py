@@ -267,7 +267,7 @@ default='rbf'
         is_fresh = state.n_passes == 0
         samples = cast("OnlineSamples", Samples(data, codes, len(classes), weights))
         report = self._make_passes(state, samples, first, max_iter)
-        state.note(report)
+        state.store_report(report)
         is_plain = is_fresh and sample_weight is None and self.class_weight is None
         state.bound = self._bound(state, report) if is_plain else None
         if isinstance(data, UserKernel):

@@ -317,7 +317,7 @@ class Perceptron(RuleEstimator):
                     problem.random[:] = seed
             return FittedLinear(shape, names, classes, states, fixed_params, start.votes)
         n_outputs = len(classes) if is_direct else 1
-        # Without shuffling the generator is not asked, but may not be all zeros: ones mark that.
+        # Without shuffling the generator is not used, but may not be all zeros: ones mark that.
         seeds = (
             self._seeds(n_states) if self._flag("shuffle") else np.ones((n_states, 4), np.uint64)
         )

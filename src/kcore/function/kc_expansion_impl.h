@@ -8,7 +8,7 @@
 /* Points whose kernel values are looked at together. */
 #define KC_STRIP ((size_t)256)
 
-/* One evaluation: what is asked, by all chunks of rows. */
+/* One evaluation, shared by all chunks of rows. */
 typedef struct kc_evaluation {
     kc_call *call;
     const kc_expansion *f;

@@ -92,13 +92,13 @@ static kc_status enlarge(kc_context *ctx, kc_active *set, size_t capacity, kc_er
     const bool is_done =
         set->coef != NULL && (set->time_weighted != NULL) == (old.time_weighted != NULL) &&
         set->sq_coef != NULL && set->diag != NULL && set->ids != NULL && set->arrived != NULL;
-    const kc_active gone = is_done ? old : *set;
-    kc_free(ctx, gone.coef);
-    kc_free(ctx, gone.time_weighted);
-    kc_free(ctx, gone.sq_coef);
-    kc_free(ctx, gone.diag);
-    kc_free(ctx, gone.ids);
-    kc_free(ctx, gone.arrived);
+    const kc_active unused = is_done ? old : *set;
+    kc_free(ctx, unused.coef);
+    kc_free(ctx, unused.time_weighted);
+    kc_free(ctx, unused.sq_coef);
+    kc_free(ctx, unused.diag);
+    kc_free(ctx, unused.ids);
+    kc_free(ctx, unused.arrived);
     if (!is_done) {
         *set = old;
         return kc_fail_nomem(err);
@@ -119,7 +119,7 @@ kc_status kc_active_reserve(kc_context *ctx, kc_active *set, size_t n,
 
 /* ---- Changes ------------------------------------------------------------------------------ */
 
-static void note_square(kc_active *set, size_t place)
+static void update_square(kc_active *set, size_t place)
 {
     double sum = 0;
 
@@ -131,7 +131,7 @@ static void note_square(kc_active *set, size_t place)
     set->sq_coef[place] = sum;
 }
 
-static void note_arrival(kc_active *set, size_t place)
+static void set_arrival(kc_active *set, size_t place)
 {
     set->arrived[place] = set->n_arrived;
     kc_count(&set->n_arrived, 1);
@@ -145,7 +145,7 @@ void kc_active_put(kc_active *set, size_t place, const kc_candidate *x)
     set->n += place == set->n;
     set->ids[place] = x->id;
     set->diag[place] = x->diag;
-    note_arrival(set, place);
+    set_arrival(set, place);
     for (size_t o = 0; o < set->n_outputs; o++) {
         set->coef[o * set->capacity + place] = 0;
         if (set->time_weighted != NULL)
@@ -166,7 +166,7 @@ void kc_active_step(kc_active *set, size_t place, const double *steps)
             set->time_weighted_intercepts[o] += set->offset * time_weighted;
         }
     }
-    note_square(set, place);
+    update_square(set, place);
 }
 
 void kc_active_forget(kc_active *set, size_t place)
@@ -188,7 +188,7 @@ void kc_active_assign(kc_active *set, size_t place, const double *coef, const do
         if (set->time_weighted != NULL)
             set->time_weighted[o * set->capacity + place] = time_weighted[o * stride];
     }
-    note_square(set, place);
+    update_square(set, place);
 }
 
 void kc_active_spread(kc_active *set, const int32_t *place_of, const double *shares, size_t n,
@@ -207,7 +207,7 @@ void kc_active_spread(kc_active *set, const int32_t *place_of, const double *sha
         set->intercepts[o] += set->offset * sum;
     }
     for (size_t r = 0; r < n; r++)
-        note_square(set, (size_t)place_of[r]);
+        update_square(set, (size_t)place_of[r]);
 }
 
 void kc_active_mix(kc_active *set, size_t place, double h, const kc_candidate *x,
@@ -215,7 +215,7 @@ void kc_active_mix(kc_active *set, size_t place, double h, const kc_candidate *x
 {
     kc_growing_mix(&set->points, place, h, x->x, x->row);
     set->ids[place] = -1;
-    note_arrival(set, place);
+    set_arrival(set, place);
     kc_active_step(set, place, coef);
 }
 

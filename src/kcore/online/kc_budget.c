@@ -25,8 +25,8 @@
 #define GOLDEN_STEPS 24
 #define GOLDEN 0.61803398874989485
 
-/* Points that are looked at together; most of these strips are left at a glance, at their least
- * number, in as many sums as run side by side. */
+/* Points that are compared together; of most of these strips only the least number is found, in as
+ * many minima as run side by side. */
 #define STRIP ((size_t)64)
 #define LANES ((size_t)8)
 

@@ -43,7 +43,7 @@ KC_INLINE bool kc_online_takes_probes(const kc_online *online)
            kc_kernel_is_plain(online->set.kernel);
 }
 
-/* The class that output o says yes to. */
+/* The class that a positive value of output o says. */
 KC_INLINE int32_t kc_online_positive(const kc_online *online, size_t o)
 {
     return online->set.n_outputs == 1 ? 1 : (int32_t)o;

@@ -13,8 +13,8 @@
 #include "task/kc_matrix.h"
 #include "task/kc_user_kernel.h"
 
-/* Values of one answer at the most: 4 MB of them, during which the call cannot be stopped. */
-#define ANSWER_VALUES ((size_t)1 << 19)
+/* Values that a user's kernel computes at once: 4 MB, during which the call cannot be stopped. */
+#define USER_BLOCK_VALUES ((size_t)1 << 19)
 
 typedef struct fit {
     kc_call *call;
@@ -25,7 +25,7 @@ typedef struct fit {
     int64_t first;
     kc_packed x;
     kc_matrix matrix;           /* without a kernel */
-    kc_user_kernel user_kernel; /* ... where there is a function to ask */
+    kc_user_kernel user_kernel; /* ... where the kernel is a function */
     size_t n_started;           /* samples whose values at the start are known */
     kc_store *store;
     int32_t *place_of;                     /* n: where a sample is in the set, -1: nowhere */
@@ -49,12 +49,12 @@ static void copy_start(void *data, size_t row, const double *values)
         f->values[o * f->n + f->n_started + row] = values[o] - f->online->set.intercepts[o];
 }
 
-/* As from a matrix, whose columns of the points are asked for some rows at a time. */
-static kc_status ask_start(fit *f, kc_expansion *expansion)
+/* As from a matrix, whose columns of the points are computed some rows at a time. */
+static kc_status find_start_by_function(fit *f, kc_expansion *expansion)
 {
     kc_call *call = f->call;
     const size_t n_points = expansion->n;
-    const size_t most = kc_min(kc_max(ANSWER_VALUES / n_points, 1), f->n);
+    const size_t most = kc_min(kc_max(USER_BLOCK_VALUES / n_points, 1), f->n);
     int32_t *places = kc_call_take(call, kc_max(f->n, n_points), sizeof *places);
     double *block = kc_call_take(call, most, n_points * sizeof *block);
     const int32_t *columns = expansion->columns;
@@ -118,7 +118,7 @@ static kc_status find_start(fit *f)
         return KC_OK;
     KC_TRY(kc_active_expansion(f->call, set, false, &expansion));
     return f->user_kernel.fn != NULL
-               ? ask_start(f, &expansion)
+               ? find_start_by_function(f, &expansion)
                : kc_expansion_evaluate(f->call, &expansion, f->input->data->x, copy_start, f);
 }
 
@@ -237,7 +237,7 @@ static void add_passes(fit *f, int64_t before, const kc_perceptron_state *state)
         report->n_done = before + state->n_done;
 }
 
-/* Pass by pass, since the updates of all passes together would ask for too much room. */
+/* Pass by pass, since the updates of all passes together would take too much room. */
 static kc_status solve_logged(fit *f, kc_kernel_problem *problem, kc_perceptron_state *state,
                               double *values)
 {

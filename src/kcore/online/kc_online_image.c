@@ -63,21 +63,21 @@ static header describe(const kc_online *online)
 /* ---- The walk ------------------------------------------------------------------------------ */
 
 /* Both NULL: counts only. */
-typedef struct tape {
+typedef struct stream {
     char *to;
     const char *from;
     size_t at;
-} tape;
+} stream;
 
-static void pass(tape *t, void *array, size_t count, size_t size)
+static void pass(stream *s, void *array, size_t count, size_t size)
 {
     const size_t n_bytes = count * size;
 
-    if (t->to != NULL && n_bytes > 0)
-        memcpy(t->to + t->at, array, n_bytes);
-    if (t->from != NULL && n_bytes > 0)
-        memcpy(array, t->from + t->at, n_bytes);
-    t->at += n_bytes;
+    if (s->to != NULL && n_bytes > 0)
+        memcpy(s->to + s->at, array, n_bytes);
+    if (s->from != NULL && n_bytes > 0)
+        memcpy(array, s->from + s->at, n_bytes);
+    s->at += n_bytes;
 }
 
 static void pass_array(void *data, void *array, size_t count, size_t size)
@@ -86,40 +86,40 @@ static void pass_array(void *data, void *array, size_t count, size_t size)
 }
 
 /* Field by field: a struct has bytes that no field owns. */
-static void pass_update(tape *t, kc_perceptron_update *update)
+static void pass_update(stream *s, kc_perceptron_update *update)
 {
-    pass(t, &update->at, 1, sizeof update->at);
-    pass(t, &update->sample, 1, sizeof update->sample);
-    pass(t, &update->raised, 1, sizeof update->raised);
-    pass(t, &update->lowered, 1, sizeof update->lowered);
-    pass(t, &update->step, 1, sizeof update->step);
+    pass(s, &update->at, 1, sizeof update->at);
+    pass(s, &update->sample, 1, sizeof update->sample);
+    pass(s, &update->raised, 1, sizeof update->raised);
+    pass(s, &update->lowered, 1, sizeof update->lowered);
+    pass(s, &update->step, 1, sizeof update->step);
 }
 
-static void walk(kc_online *online, tape *t)
+static void walk(kc_online *online, stream *s)
 {
     kc_active *set = &online->set;
     kc_projection *p = &online->projection;
 
-    pass(t, online->random, 4 * online->n_problems, sizeof *online->random);
-    pass(t, set->intercepts, set->n_outputs, sizeof *set->intercepts);
-    pass(t, set->time_weighted_intercepts, set->n_outputs, sizeof *set->time_weighted_intercepts);
-    pass(t, set->n_steps, set->n_outputs, sizeof *set->n_steps);
-    pass(t, set->sq_coef, set->n, sizeof *set->sq_coef);
-    pass(t, set->diag, set->n, sizeof *set->diag);
-    pass(t, set->ids, set->n, sizeof *set->ids);
-    pass(t, set->arrived, set->n, sizeof *set->arrived);
+    pass(s, online->random, 4 * online->n_problems, sizeof *online->random);
+    pass(s, set->intercepts, set->n_outputs, sizeof *set->intercepts);
+    pass(s, set->time_weighted_intercepts, set->n_outputs, sizeof *set->time_weighted_intercepts);
+    pass(s, set->n_steps, set->n_outputs, sizeof *set->n_steps);
+    pass(s, set->sq_coef, set->n, sizeof *set->sq_coef);
+    pass(s, set->diag, set->n, sizeof *set->diag);
+    pass(s, set->ids, set->n, sizeof *set->ids);
+    pass(s, set->arrived, set->n, sizeof *set->arrived);
     for (size_t o = 0; o < set->n_outputs && set->n > 0; o++) {
-        pass(t, set->coef + o * set->capacity, set->n, sizeof *set->coef);
+        pass(s, set->coef + o * set->capacity, set->n, sizeof *set->coef);
         if (set->time_weighted != NULL)
-            pass(t, set->time_weighted + o * set->capacity, set->n, sizeof *set->time_weighted);
+            pass(s, set->time_weighted + o * set->capacity, set->n, sizeof *set->time_weighted);
     }
     if (set->kernel != NULL)
-        kc_growing_visit(&set->points, pass_array, t);
+        kc_growing_visit(&set->points, pass_array, s);
     for (size_t u = 0; u < online->votes.n; u++)
-        pass_update(t, &online->votes.updates[u]);
-    pass(t, p->place_of, p->n, sizeof *p->place_of);
+        pass_update(s, &online->votes.updates[u]);
+    pass(s, p->place_of, p->n, sizeof *p->place_of);
     for (size_t r = 0; r < p->n; r++)
-        pass(t, p->factor + r * p->capacity, r + 1, sizeof *p->factor);
+        pass(s, p->factor + r * p->capacity, r + 1, sizeof *p->factor);
 }
 
 static size_t header_bytes(size_t n_parts)
@@ -129,31 +129,31 @@ static size_t header_bytes(size_t n_parts)
 
 size_t kc_online_image_bytes(const kc_online *online)
 {
-    tape t = {.at = header_bytes(online->set.points.points.n_view_parts + 1)};
+    stream s = {.at = header_bytes(online->set.points.points.n_view_parts + 1)};
 
-    kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &t);
-    walk((kc_online *)online, &t);
-    return t.at;
+    kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &s);
+    walk((kc_online *)online, &s);
+    return s.at;
 }
 
 void kc_online_write(const kc_online *online, void *out)
 {
     const kc_packed *points = &online->set.points.points;
     header h = describe(online);
-    tape t = {.to = out};
+    stream s = {.to = out};
 
     h.n_bytes = kc_online_image_bytes(online);
-    pass(&t, &h, 1, sizeof h);
+    pass(&s, &h, 1, sizeof h);
     for (size_t i = 0; i <= points->n_view_parts; i++) {
         const kc_packed *from = kc_packed_part(points, i);
         part p = {.storage = (int32_t)from->storage,
                   .n_cols = from->d,
                   .n_values = kc_packed_n_values(from)};
 
-        pass(&t, &p, 1, sizeof p);
+        pass(&s, &p, 1, sizeof p);
     }
-    kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &t);
-    walk((kc_online *)online, &t);
+    kc_growing_visit_rows((kc_growing *)&online->set.points, pass_array, &s);
+    walk((kc_online *)online, &s);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -346,15 +346,15 @@ static bool are_lengths(const kc_online *online)
 static kc_status read_arrays(kc_context *ctx, const header *h, const part_list *parts,
                              const char *bytes, kc_online *online, kc_error *err)
 {
-    tape t = {.from = bytes, .at = header_bytes((size_t)h->n_parts)};
+    stream s = {.from = bytes, .at = header_bytes((size_t)h->n_parts)};
 
     if (estimate_bytes(h, parts, online) != (double)h->n_bytes)
         return fail(err, "wrong length");
     KC_TRY(make_room(ctx, h, parts, online, err));
-    kc_growing_visit_rows(&online->set.points, pass_array, &t);
+    kc_growing_visit_rows(&online->set.points, pass_array, &s);
     if (!h->is_given && !kc_growing_has_rows(&online->set.points, &parts->counts))
         return fail(err, "wrong rows");
-    walk(online, &t);
+    walk(online, &s);
     if (!kc_growing_has_columns(&online->set.points) || !are_updates(online) ||
         !are_places(&online->projection, online->set.n) || !are_ids(&online->set))
         return fail(err, "an index that points nowhere");

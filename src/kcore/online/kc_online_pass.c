@@ -298,7 +298,8 @@ static kc_status learn_one(online_pass *s)
     s->k = online->k;
     s->ld = online->set.capacity;
     s->workspace = online->workspace;
-    /* To and fro: what the last sample met at its end is still in the second-level cache. */
+    /* To and fro: the points that the last sample came to last are still in the second-level cache.
+     */
     s->is_backward = online->n_seen % 2 != 0;
     if (online->set.n > 0)
         fill_columns(s, 0, 0, online->set.n, s->workspace);

@@ -19,11 +19,11 @@ kc_status kc_projection_reserve(kc_context *ctx, kc_projection *p, size_t n, kc_
         return KC_OK;
     larger.factor = kc_alloc(ctx, capacity, capacity * sizeof *larger.factor);
     larger.place_of = kc_alloc(ctx, capacity, sizeof *larger.place_of);
-    larger.reach = kc_alloc(ctx, capacity, sizeof *larger.reach);
+    larger.forward = kc_alloc(ctx, capacity, sizeof *larger.forward);
     larger.shares = kc_alloc(ctx, capacity, sizeof *larger.shares);
-    larger.turns = kc_alloc(ctx, capacity, 2 * sizeof *larger.turns);
-    if (larger.factor == NULL || larger.place_of == NULL || larger.reach == NULL ||
-        larger.shares == NULL || larger.turns == NULL) {
+    larger.rotations = kc_alloc(ctx, capacity, 2 * sizeof *larger.rotations);
+    if (larger.factor == NULL || larger.place_of == NULL || larger.forward == NULL ||
+        larger.shares == NULL || larger.rotations == NULL) {
         kc_projection_free(ctx, &larger);
         return kc_fail_nomem(err);
     }
@@ -41,9 +41,9 @@ void kc_projection_free(kc_context *ctx, kc_projection *p)
 {
     kc_free(ctx, p->factor);
     kc_free(ctx, p->place_of);
-    kc_free(ctx, p->reach);
+    kc_free(ctx, p->forward);
     kc_free(ctx, p->shares);
-    kc_free(ctx, p->turns);
+    kc_free(ctx, p->rotations);
     *p = (kc_projection){0};
 }
 
@@ -79,7 +79,7 @@ static void solve_backward(const kc_projection *p, double *x)
     }
 }
 
-/* ---- Questions ---------------------------------------------------------------------------- */
+/* ---- Distances ---------------------------------------------------------------------------- */
 
 double kc_projection_distance(kc_projection *p, const void *k, kc_dtype dtype, double offset,
                               double diag)
@@ -89,15 +89,15 @@ double kc_projection_distance(kc_projection *p, const void *k, kc_dtype dtype, d
         const double value =
             dtype == KC_F64 ? ((const double *)k)[place] : (double)((const float *)k)[place];
 
-        p->reach[r] = value + offset;
+        p->forward[r] = value + offset;
     }
-    solve_forward(p, 0, p->reach);
-    return diag - kc_linear_ops_of(KC_F64)->square(p->reach, p->n);
+    solve_forward(p, 0, p->forward);
+    return diag - kc_linear_ops_of(KC_F64)->square(p->forward, p->n);
 }
 
 void kc_projection_share(kc_projection *p)
 {
-    memcpy(p->shares, p->reach, p->n * sizeof *p->shares);
+    memcpy(p->shares, p->forward, p->n * sizeof *p->shares);
     solve_backward(p, p->shares);
 }
 
@@ -148,16 +148,16 @@ size_t kc_projection_row(const kc_projection *p, size_t place)
 void kc_projection_join(kc_projection *p, size_t place, double sq_distance)
 {
     assert(p->n < p->capacity && sq_distance > 0);
-    memcpy(row_of(p, p->n), p->reach, p->n * sizeof *p->reach);
+    memcpy(row_of(p, p->n), p->forward, p->n * sizeof *p->forward);
     row_of(p, p->n)[p->n] = sqrt(sq_distance);
     p->place_of[p->n++] = (int32_t)place;
 }
 
 /* Without row r, every row below has one entry too many.  A rotation of two neighbouring columns
- * takes the last entry of a row into the one before it; the rows below are turned the same way. */
+ * takes the last entry of a row into the one before it; the rows below are rotated the same way. */
 void kc_projection_leave(kc_projection *p, size_t r)
 {
-    double *cosines = p->turns, *sines = p->turns + p->capacity;
+    double *cosines = p->rotations, *sines = p->rotations + p->capacity;
 
     for (size_t i = r + 1; i < p->n; i++) {
         double *row = row_of(p, i);

@@ -71,70 +71,70 @@ static double weight_of(const learner *l, size_t i)
     return l->problem->weights != NULL ? l->problem->weights[i] : 1.0;
 }
 
-/* a.y of a sample; its output and the one it is to be told from: -1 with one output. */
-typedef struct verdict {
+/* a.y of a sample; the output of its class and the best of the others: -1 with one output. */
+typedef struct score {
     int32_t own, other;
     double sign; /* of the step of `own` */
     double value;
-} verdict;
+} score;
 
-/* Values of some samples, those of an output side by side, and what is added to them. */
-typedef struct outlook {
+/* The outputs at some samples without their intercepts, those of an output side by side. */
+typedef struct outputs {
     const double *values, *intercepts;
     size_t n;
-} outlook;
+} outputs;
 
-static verdict judge(const learner *l, const outlook *out, size_t at, size_t i)
+static score score_sample(const learner *l, const outputs *out, size_t at, size_t i)
 {
-    verdict v = {.own = 0, .other = -1, .sign = 1.0};
+    score s = {.own = 0, .other = -1, .sign = 1.0};
     double own = out->values[at] + out->intercepts[0], other = 0.0;
 
     if (l->n_outputs == 1) {
-        v.sign = l->problem->classes[i] == l->state->positive ? 1.0 : -1.0;
-        v.value = v.sign * own;
-        return v;
+        s.sign = l->problem->classes[i] == l->state->positive ? 1.0 : -1.0;
+        s.value = s.sign * own;
+        return s;
     }
-    v.own = l->problem->classes[i];
+    s.own = l->problem->classes[i];
     for (int32_t k = 0; k < l->n_outputs; k++) {
         const double value = out->values[(size_t)k * out->n + at] + out->intercepts[k];
 
-        if (k == v.own) {
+        if (k == s.own) {
             own = value;
-        } else if (v.other < 0 || value > other) {
-            v.other = k;
+        } else if (s.other < 0 || value > other) {
+            s.other = k;
             other = value;
         }
     }
-    v.value = own - other;
-    return v;
+    s.value = own - other;
+    return s;
 }
 
 /* NaN too: then the values have overflowed. */
-static bool is_mistake(const learner *l, const verdict *v)
+static bool is_mistake(const learner *l, const score *s)
 {
-    return !(v->value > l->problem->settings->margin);
+    return !(s->value > l->problem->settings->margin);
 }
 
-static kc_status check_value(const learner *l, const verdict *v)
+static kc_status check_value(const learner *l, const score *s)
 {
-    if (isfinite(v->value))
+    if (isfinite(s->value))
         return KC_OK;
     return kc_fail(l->call->err, KC_ERR_RANGE,
                    "pass %lld overflows float64; scale the data or lower eta",
                    (long long)(l->problem->n_before + l->state->n_done + 1));
 }
 
-static void count_mistake(const learner *l, int64_t pass, size_t i, const verdict *v)
+static void count_mistake(const learner *l, int64_t pass, size_t i, const score *s)
 {
     l->state->mistakes[pass]++;
-    l->state->criterion[pass] += weight_of(l, i) * (l->problem->settings->margin - v->value);
+    l->state->criterion[pass] += weight_of(l, i) * (l->problem->settings->margin - s->value);
 }
 
 /* ---- Corrections -------------------------------------------------------------------------- */
 
 /* A mistake that is to be corrected. */
 typedef struct correction {
-    verdict verdict;
+    score score;
     int32_t sample;
     double step;   /* of `own`; `other` moves the other way */
     int64_t after; /* samples looked at since the correction before it, its own among them */
@@ -158,25 +158,25 @@ static void move_output(const learner *l, int32_t output, int32_t sample, double
         state->time_weighted_intercepts[output] += time_weighted;
 }
 
-static void note(const learner *l, int64_t pass, const correction *c)
+static void record_correction(const learner *l, int64_t pass, const correction *c)
 {
-    const verdict *v = &c->verdict;
+    const score *s = &c->score;
     kc_perceptron_state *state = l->state;
 
     state->n_steps += c->after;
     state->n_updates++;
-    count_mistake(l, pass, (size_t)c->sample, v);
+    count_mistake(l, pass, (size_t)c->sample, s);
     if (state->log != NULL)
         state->log[state->n_log++] = (kc_perceptron_update){
             .at = state->n_steps,
             .sample = c->sample,
-            .raised = v->own,
-            .lowered = v->other,
+            .raised = s->own,
+            .lowered = s->other,
             .step = c->step,
         };
-    move_output(l, v->own, c->sample, c->step);
-    if (v->other >= 0)
-        move_output(l, v->other, c->sample, -c->step);
+    move_output(l, s->own, c->sample, c->step);
+    if (s->other >= 0)
+        move_output(l, s->other, c->sample, -c->step);
 }
 
 static kc_sweep_fn *find_sweep(const learner *l)
@@ -194,9 +194,9 @@ static void move_values(const learner *l, const correction *all, size_t n, const
         size_t n_own = 0;
 
         for (size_t k = 0; k < n; k++) {
-            const bool is_raised = all[k].verdict.own == output;
+            const bool is_raised = all[k].score.own == output;
 
-            if (!is_raised && all[k].verdict.other != output)
+            if (!is_raised && all[k].score.other != output)
                 continue;
             own[n_own] = rows[k];
             minus[n_own++] = is_raised ? -all[k].step : all[k].step;
@@ -225,7 +225,7 @@ static kc_status correct(learner *l, int64_t pass, const correction *all, size_t
     KC_TRY(kc_store_get(l->call, l->problem->store, &l->cols, points, n, rows));
     move_values(l, all, n, rows);
     for (size_t k = 0; k < n; k++) {
-        note(l, pass, &all[k]);
+        record_correction(l, pass, &all[k]);
         l->is_seen[points[k]] = 1;
     }
     return KC_OK;
@@ -293,23 +293,23 @@ static void move_window(const learner *l, window *w, int32_t output, size_t k, d
 static kc_status search_window(learner *l, double eta, window *w)
 {
     const size_t most = kc_min(MAX_ROWS, kc_store_slots(l->problem->store));
-    const outlook out = {w->values, l->intercepts, w->n};
+    const outputs out = {w->values, l->intercepts, w->n};
     size_t last = 0;
 
     for (size_t k = 0; k < w->n && w->n_found < most; k++) {
         const size_t i = (size_t)w->points[k];
-        const verdict v = judge(l, &out, k, i);
-        const double step = eta * weight_of(l, i) * v.sign;
+        const score s = score_sample(l, &out, k, i);
+        const double step = eta * weight_of(l, i) * s.sign;
 
         w->n_looked = k + 1;
-        if (!is_mistake(l, &v))
+        if (!is_mistake(l, &s))
             continue;
-        KC_TRY(check_value(l, &v));
-        w->found[w->n_found++] = (correction){v, w->points[k], step, (int64_t)(k + 1 - last)};
+        KC_TRY(check_value(l, &s));
+        w->found[w->n_found++] = (correction){s, w->points[k], step, (int64_t)(k + 1 - last)};
         last = k + 1;
-        move_window(l, w, v.own, k, step);
-        if (v.other >= 0)
-            move_window(l, w, v.other, k, -step);
+        move_window(l, w, s.own, k, step);
+        if (s.other >= 0)
+            move_window(l, w, s.other, k, -step);
     }
     return KC_OK;
 }
@@ -328,18 +328,18 @@ static kc_status run_window(learner *l, int64_t pass, double eta, size_t place, 
 /* ---- The fixed-increment rule ------------------------------------------------------------- */
 
 /* A mistake is at `place`; *next: the place from which to go on. */
-static kc_status correct_from(learner *l, int64_t pass, double eta, size_t place, const verdict *v,
+static kc_status correct_from(learner *l, int64_t pass, double eta, size_t place, const score *s,
                               size_t *next)
 {
     const size_t i = sample_at(l, place);
-    const correction one = {*v, (int32_t)i, eta * weight_of(l, i) * v->sign, 1};
+    const correction one = {*s, (int32_t)i, eta * weight_of(l, i) * s->sign, 1};
     const kc_arena_point point = kc_arena_mark(l->call->arena);
     window w = {.n = is_at_hand(l, i) ? 0 : choose_window(l, place)};
     const int64_t n_before = l->state->n_steps;
     kc_status status;
 
     if (w.n == 0) {
-        KC_TRY(check_value(l, v));
+        KC_TRY(check_value(l, s));
         *next = place + 1;
         return correct(l, pass, &one, 1);
     }
@@ -351,16 +351,16 @@ static kc_status correct_from(learner *l, int64_t pass, double eta, size_t place
 
 static kc_status single_pass(learner *l, int64_t pass, double eta)
 {
-    const outlook out = {l->values, l->state->intercepts, l->n};
+    const outputs out = {l->values, l->state->intercepts, l->n};
     size_t place = 0;
 
     while (place < l->n_used) {
-        const verdict v = judge(l, &out, sample_at(l, place), sample_at(l, place));
+        const score s = score_sample(l, &out, sample_at(l, place), sample_at(l, place));
         size_t next = place + 1;
 
-        if (is_mistake(l, &v)) {
+        if (is_mistake(l, &s)) {
             KC_TRY(kc_call_poll(l->call));
-            KC_TRY(correct_from(l, pass, eta, place, &v, &next));
+            KC_TRY(correct_from(l, pass, eta, place, &s, &next));
         } else {
             l->state->n_steps++;
             KC_TRY(poll(l, 1));
@@ -380,19 +380,19 @@ static kc_status single_pass(learner *l, int64_t pass, double eta)
 /* What each coefficient would move by with eta = 1: y summed over the mistakes. */
 static kc_status find_steps(learner *l, int64_t pass)
 {
-    const outlook out = {l->values, l->state->intercepts, l->n};
+    const outputs out = {l->values, l->state->intercepts, l->n};
 
     memset(l->steps, 0, (size_t)l->n_outputs * l->n * sizeof *l->steps);
     for (size_t place = 0; place < l->n_used; place++) {
         const size_t i = sample_at(l, place);
-        const verdict v = judge(l, &out, i, i);
+        const score s = score_sample(l, &out, i, i);
 
-        if (is_mistake(l, &v)) {
-            KC_TRY(check_value(l, &v));
-            count_mistake(l, pass, i, &v);
-            l->steps[(size_t)v.own * l->n + i] += weight_of(l, i) * v.sign;
-            if (v.other >= 0)
-                l->steps[(size_t)v.other * l->n + i] -= weight_of(l, i);
+        if (is_mistake(l, &s)) {
+            KC_TRY(check_value(l, &s));
+            count_mistake(l, pass, i, &s);
+            l->steps[(size_t)s.own * l->n + i] += weight_of(l, i) * s.sign;
+            if (s.other >= 0)
+                l->steps[(size_t)s.other * l->n + i] -= weight_of(l, i);
         }
         KC_TRY(poll(l, 1));
     }

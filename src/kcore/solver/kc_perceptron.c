@@ -174,7 +174,7 @@ static bool rate(learner *l, const double *weights, const double *intercepts, do
     return !has_ended(l);
 }
 
-/* What the pocket holds from before is judged by these samples, too. */
+/* What the pocket holds from before is rated on these samples, too. */
 static void open_pocket(learner *l)
 {
     kc_perceptron_state *state = l->state;
@@ -210,8 +210,8 @@ static void keep_best(learner *l, int64_t run)
 }
 
 /* Gallant's ratchet: before the vector at hand is corrected for the sample at `place`.  One that
- * was right for long deserves to be rated.  Runs are short where mistakes are many, so that the
- * number of ratings is bounded as well, in step with the pass: all of them would else be spent at
+ * was right for long is worth a rating.  Runs are short where mistakes are many, so that the
+ * number of ratings is bounded as well, in step with the pass: all ratings would else be made at
  * its beginning. */
 static void keep_if_long(learner *l, size_t place, int64_t run)
 {

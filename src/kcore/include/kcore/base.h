@@ -127,8 +127,8 @@ typedef enum kc_answer {
                       nothing yet */
 } kc_answer;
 
-/* Asked on the caller's thread at least every 50 ms of work; returns a kc_answer.  After KC_FINISH
- * it may be asked on while what there is is made whole: only KC_CANCEL is news then. */
+/* Called on the caller's thread at least every 50 ms of work; returns a kc_answer.  After KC_FINISH
+ * it may still be called while the result is completed: only KC_CANCEL changes anything then. */
 typedef int kc_progress_fn(void *data, const kc_progress *progress);
 
 typedef struct kc_run {

@@ -92,7 +92,7 @@ typedef struct kc_svm_data {
                                     that of the C-SVC which nu stands for; NULL: all 1 */
     const double *start; /* coefficients to start from, as kc_model_coef gives them, but a column
                             for each sample; made feasible; NULL: none */
-    kc_kernel_fn *kernel_fn; /* in place of a kernel and x: asked for values when they are needed;
+    kc_kernel_fn *kernel_fn; /* in place of a kernel and x: called for values when they are needed;
                                 rows are kept as any others; NULL: none */
     void *kernel_data;       /* its first argument */
     int64_t n_samples;       /* n, with kernel_fn; else not read */

@@ -36,7 +36,7 @@ typedef struct kc_perceptron_data {
     const int32_t *classes; /* n entries in 0 .. n_classes - 1 */
     int32_t n_classes;
     const double *weights;   /* n entries >= 0 that multiply eta; NULL: all 1 */
-    kc_kernel_fn *kernel_fn; /* kc_online_fit of a learner without a kernel: in place of x, asked
+    kc_kernel_fn *kernel_fn; /* kc_online_fit of a learner without a kernel: in place of x, called
                                 for values when they are needed; NULL: none */
     void *kernel_data;       /* its first argument */
     int64_t n_samples;       /* n, with kernel_fn; else not read */
@@ -171,8 +171,8 @@ typedef struct kc_online_config {
     int32_t n_classes;       /* at least 2 */
     int32_t is_direct;       /* more than two classes: as in kc_perceptron_settings */
     int32_t has_intercept;   /* K + 1 in place of K */
-    int32_t is_averaged;     /* KC_READING_MEAN can be asked for; no budget */
-    int32_t is_voted;        /* KC_READING_VOTES can be asked for; no budget; memory grows with
+    int32_t is_averaged;     /* keeps what KC_READING_MEAN needs; no budget */
+    int32_t is_voted;        /* keeps what KC_READING_VOTES needs; no budget; memory grows with
                                 every update */
     int32_t strategy;        /* kc_strategy; where there is a budget */
     int64_t budget;          /* points kept at the most; 0: no bound */
