@@ -33,8 +33,7 @@ typedef struct newton {
     const void **rows;
 } newton;
 
-/* ---- Variables that take part
- * ------------------------------------------------------------------------ */
+/* ---- Variables that take part -------------------------------------------------------------- */
 
 /* 1 if the variable is free or wants to rise, -1 if it wants to fall, else 0. */
 static int direction(const kc_pairs *pairs, int32_t g, size_t p, double mu, double slack)
@@ -184,8 +183,9 @@ static void substitute(const newton *w, double *x)
     }
 }
 
-/* mu from the sums: those of delta are to undo `off`, by which the sums of beta are off. */
-static void find_shares(const newton *w, const double *off, double *mu)
+/* mu from the sums: those of delta are to undo `off`, by which the sums of beta are off.  False
+ * where they are beyond the range of a double, as with kernel values above 1e160. */
+static bool find_shares(const newton *w, const double *off, double *mu)
 {
     double a[2][2] = {{0, 0}, {0, 0}};
     double b[2] = {off[0], off[1]};
@@ -200,11 +200,14 @@ static void find_shares(const newton *w, const double *off, double *mu)
         if (a[g][g] == 0) /* it has no free variable */
             a[g][g] = 1;
     const double det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
+    if (det == 0 || !isfinite(det))
+        return false;
     mu[0] = (b[0] * a[1][1] - a[0][1] * b[1]) / det;
     mu[1] = (a[0][0] * b[1] - a[1][0] * b[0]) / det;
+    return true;
 }
 
-static void solve_system(newton *w, const double *off)
+static bool solve_system(newton *w, const double *off)
 {
     double mu[2];
 
@@ -217,10 +220,12 @@ static void solve_system(newton *w, const double *off)
     substitute(w, w->delta);
     for (int32_t g = 0; g < w->pairs->n_layers; g++)
         substitute(w, w->ones[g]);
-    find_shares(w, off, mu);
+    if (!find_shares(w, off, mu))
+        return false;
     for (size_t i = 0; i < w->n_free; i++)
         for (int32_t g = 0; g < w->pairs->n_layers; g++)
             w->delta[i] -= mu[g] * w->ones[g][i];
+    return true;
 }
 
 /* ---- The step ------------------------------------------------------------------------------ */
@@ -310,7 +315,8 @@ static kc_status find_step(newton *w, int *n_rounds, bool *is_found)
         if (!is_positive)
             return KC_OK;
         find_off(w, off);
-        solve_system(w, off);
+        if (!solve_system(w, off))
+            return KC_OK;
         const size_t n_stopped = move(w);
         if (n_stopped == 0) {
             *is_found = settle_sums(w);
