@@ -89,8 +89,9 @@ cdef extern from "kcore/perceptrons.h" nogil:
         const kc_points *x, double *out, int64_t out_ld, kc_error *err)
 
     ctypedef struct kc_perceptron_margin:
+        size_t struct_size
         double max_sq_norm
-        double least
+        double min_value
         int64_t n_mistakes
 
     kc_status kc_perceptron_measure(
@@ -142,7 +143,7 @@ cdef extern from "kcore/perceptrons.h" nogil:
         int64_t n_done
         int64_t n_updates
         int32_t is_converged
-        double least
+        double min_value
         double sq_norm
         double max_diag
         int64_t rows_computed

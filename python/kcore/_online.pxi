@@ -486,7 +486,7 @@ cdef object run_online(
         "criterion": criterion[:report.n_done],
         "n_updates": report.n_updates,
         "is_converged": report.is_converged != 0,
-        "least": report.least,
+        "min_value": report.min_value,
         "sq_norm": report.sq_norm,
         "max_diag": report.max_diag,
         "rows_computed": report.rows_computed,

@@ -370,7 +370,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             return None
         longest = report["max_diag"] + 2 * self._real("margin") / self._real("eta")
         n_terms = state.shape[0] if self.rule == "batch" else 1
-        bound = theorem_bound(longest, math.sqrt(sq_norm), report["least"], n_terms)
+        bound = theorem_bound(longest, math.sqrt(sq_norm), report["min_value"], n_terms)
         if bound is None:
             return None
         degrees = sum(int(params[0]) for name, params in nodes if name in ("polynomial", "power"))

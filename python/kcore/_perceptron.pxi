@@ -376,6 +376,7 @@ def perceptron_measure(samples, int32_t positive, vector, double intercept):
     cdef const double *a
 
     memset(&buffer, 0, sizeof(buffer))
+    margin.struct_size = sizeof(margin)
     try:
         data.borrow()
         a = <double *>borrow(&buffer, vector, b"d", data.view.points.n_cols, False)
@@ -386,4 +387,4 @@ def perceptron_measure(samples, int32_t positive, vector, double intercept):
     finally:
         PyBuffer_Release(&buffer)
         data.give_back()
-    return margin.max_sq_norm, margin.least, margin.n_mistakes
+    return margin.max_sq_norm, margin.min_value, margin.n_mistakes

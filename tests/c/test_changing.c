@@ -134,7 +134,7 @@ static void learn_weights(kc_context *ctx, const inputs *in)
     double *weights = in->out, intercepts[2] = {0};
     int64_t mistakes[PASSES];
     double criterion[PASSES];
-    kc_perceptron_margin margin;
+    kc_perceptron_margin margin = {.struct_size = sizeof margin};
 
     for (int32_t is_direct = 0; is_direct < 2; is_direct++) {
         const kc_perceptron_settings settings = rule_of(is_direct);

@@ -90,7 +90,8 @@ static void compare(const online_case *c, online_call *call, bool is_direct)
 
     CHECK(online_run(ctx, online, c, call, true) == KC_OK);
     weights_of(online, c, KC_READING_LAST, last, intercepts);
-    weights_of(online, c, KC_READING_MEAN, mean, mean_intercepts);
+    if (options.is_averaged)
+        weights_of(online, c, KC_READING_MEAN, mean, mean_intercepts);
     for (size_t problem = 0; problem < (is_direct ? 1 : n_outputs); problem++) {
         primal p;
 
@@ -420,9 +421,9 @@ static void the_bound_of_the_theorem_holds(void)
 
             for (size_t i = 0; i < c.n; i++)
                 least = fmin(least, c.classes[i] == 1 ? values[i] : -values[i]);
-            CHECK_NEAR(r->least, least, 1e-10);
+            CHECK_NEAR(r->min_value, least, 1e-10);
             CHECK_NEAR(r->max_diag, 2, 0);
-            CHECK((double)r->n_updates <= r->max_diag * r->sq_norm / (r->least * r->least));
+            CHECK((double)r->n_updates <= r->max_diag * r->sq_norm / (r->min_value * r->min_value));
             free(values);
         }
         kc_online_free(ctx, online);

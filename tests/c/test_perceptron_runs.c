@@ -339,7 +339,7 @@ static void the_margin_is_the_least_signed_value(void)
         const options o = {.has_weights = form % 2 == 1};
         const kc_perceptron_data data = data_of(&s, &v.points, o.has_weights);
         const double w[D] = {1, -2, 3, -1, 0.5};
-        kc_perceptron_margin found;
+        kc_perceptron_margin found = {.struct_size = sizeof found};
         double least = HUGE_VAL, norm = 0, loss;
         static result r;
 
@@ -355,8 +355,15 @@ static void the_margin_is_the_least_signed_value(void)
                 least = fmin(least, judge(&s, &o, &r, 2, i).value);
         }
         CHECK(kc_perceptron_measure(ctx, NULL, &data, 2, w, 0.25, &found, &err) == KC_OK);
-        CHECK(found.max_sq_norm == norm && found.least == least);
+        CHECK(found.max_sq_norm == norm && found.min_value == least);
         CHECK(found.n_mistakes == count_mistakes(&s, &o, &r, r.weights, r.intercepts, &loss));
+        found = (kc_perceptron_margin){.struct_size = offsetof(kc_perceptron_margin, n_mistakes),
+                                       .n_mistakes = -1};
+        CHECK(kc_perceptron_measure(ctx, NULL, &data, 2, w, 0.25, &found, &err) == KC_OK);
+        CHECK(found.min_value == least && found.n_mistakes == -1);
+        found.struct_size = 0;
+        CHECK(kc_perceptron_measure(ctx, NULL, &data, 2, w, 0.25, &found, &err) == KC_ERR_ARG);
+        CHECK(strstr(err.text, "out.struct_size is 0") != NULL);
         ref_view_free(&v);
     }
     ref_samples_free(&s.x);

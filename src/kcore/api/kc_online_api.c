@@ -122,7 +122,7 @@ static kc_status read_report(const kc_online_report *from, int64_t n_passes, kc_
         .struct_size = out->struct_size,
         .mistakes = out->mistakes,
         .criterion = out->criterion,
-        .least = NAN,
+        .min_value = NAN,
         .sq_norm = NAN,
         .max_diag = NAN,
     };
@@ -256,6 +256,15 @@ static kc_status check_reading(const kc_online *online, kc_reading reading, kc_e
     return KC_OK;
 }
 
+/* Of one function: its last state, or the mean. */
+static kc_status check_reading_of_one(const kc_online *online, kc_reading reading, kc_error *err)
+{
+    KC_TRY(check_reading(online, reading, err));
+    return reading != KC_READING_VOTES
+               ? KC_OK
+               : kc_fail(err, KC_ERR_ARG, "votes are those of many functions, not of one");
+}
+
 kc_status kc_online_decision(kc_context *ctx, const kc_run *run, const kc_online *online,
                              const kc_points *x, kc_reading reading, double *out, kc_error *err)
 {
@@ -303,6 +312,7 @@ kc_status kc_online_coef(const kc_online *online, kc_reading reading, double *co
 {
     const kc_active *set = &online->set;
 
+    KC_TRY(check_reading_of_one(online, reading, err));
     KC_TRY(kc_check_length(coef, n_coef, set->n_outputs * set->n, "coefficients", err));
     KC_TRY(kc_check_length(intercepts, n_intercepts, set->n_outputs, "intercepts", err));
     kc_active_coef(set, reading == KC_READING_MEAN, coef, intercepts);
@@ -338,9 +348,7 @@ kc_status kc_online_function(kc_context *ctx, const kc_run *run, const kc_online
 
     if (online == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "online or out is NULL");
-    KC_TRY(check_reading(online, reading, err));
-    if (reading == KC_READING_VOTES)
-        return kc_fail(err, KC_ERR_ARG, "votes are those of many functions, not of one");
+    KC_TRY(check_reading_of_one(online, reading, err));
     KC_TRY(kc_function_check_labels(labels, online->n_classes, err));
     KC_TRY(kc_call_begin(&call, ctx, run, "function", err));
     return kc_call_end(&call, make_function(&call, online, reading, labels, out));

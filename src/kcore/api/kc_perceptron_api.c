@@ -178,11 +178,17 @@ kc_status kc_perceptron_measure(kc_context *ctx, const kc_run *run, const kc_per
                                 kc_perceptron_margin *out, kc_error *err)
 {
     kc_perceptron_data what;
+    kc_perceptron_margin margin = {0};
     kc_call call;
+    kc_status status;
 
     KC_TRY(read_data(data, &what, err));
     if (weights == NULL || out == NULL)
-        return kc_fail(err, KC_ERR_ARG, "weights or out is NULL");
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL", weights == NULL ? "weights" : "out");
+    KC_TRY(kc_struct_check(out, sizeof *out, "out", err));
     KC_TRY(kc_call_begin(&call, ctx, run, "margin", err));
-    return kc_call_end(&call, kc_linear_measure(&call, &what, positive, weights, intercept, out));
+    status = kc_linear_measure(&call, &what, positive, weights, intercept, &margin);
+    if (status == KC_OK)
+        kc_struct_write(out, &margin, sizeof margin);
+    return kc_call_end(&call, status);
 }

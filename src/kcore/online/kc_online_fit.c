@@ -407,10 +407,10 @@ static void measure(const fit *f)
     const kc_perceptron_data *data = f->input->data;
     const double offset = f->online->set.offset;
 
-    report->least = report->sq_norm = report->max_diag = NAN;
+    report->min_value = report->sq_norm = report->max_diag = NAN;
     if (f->n_outputs > 1 || f->online->set.n > 0)
         return;
-    report->least = INFINITY;
+    report->min_value = INFINITY;
     report->sq_norm = report->max_diag = 0;
     for (size_t i = 0; i < f->n; i++) {
         const double value = f->values[i] + f->intercepts[0];
@@ -420,7 +420,7 @@ static void measure(const fit *f)
             fmax(report->max_diag,
                  kc_number_at(kc_store_diag(f->store), i, kc_store_dtype(f->store)) + offset);
         if (data->weights == NULL || data->weights[i] > 0)
-            report->least = fmin(report->least, data->classes[i] == 1 ? value : -value);
+            report->min_value = fmin(report->min_value, data->classes[i] == 1 ? value : -value);
     }
 }
 

@@ -120,18 +120,18 @@ kc_status kc_linear_vote(kc_call *call, const kc_perceptron_history *history, co
     return status;
 }
 
-static void find_least(const kc_perceptron_data *data, int32_t positive, const double *values,
-                       kc_perceptron_margin *out)
+static void find_min(const kc_perceptron_data *data, int32_t positive, const double *values,
+                     kc_perceptron_margin *out)
 {
-    out->least = INFINITY;
+    out->min_value = INFINITY;
     out->n_mistakes = 0;
     for (int64_t i = 0; i < data->x->n_rows; i++) {
         const double value = data->classes[i] == positive ? values[i] : -values[i];
 
         if (data->weights != NULL && data->weights[i] == 0.0)
             continue;
-        if (!(value >= out->least))
-            out->least = value;
+        if (!(value >= out->min_value))
+            out->min_value = value;
         out->n_mistakes += !(value > 0.0);
     }
 }
@@ -150,7 +150,7 @@ kc_status kc_linear_measure(kc_call *call, const kc_perceptron_data *data, int32
     if (status == KC_OK)
         status = kc_rowwise_max_sq_norm(call, &x, &out->max_sq_norm);
     if (status == KC_OK)
-        find_least(data, positive, values, out);
+        find_min(data, positive, values, out);
     kc_rowwise_free(call->ctx, &x);
     return status;
 }

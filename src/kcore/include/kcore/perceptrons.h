@@ -128,8 +128,9 @@ KC_API KC_MUST_CHECK kc_status kc_perceptron_votes(kc_context *ctx, const kc_run
 
 /* What the convergence bound needs: max |x|^2, and min and count of y.a over the samples. */
 typedef struct kc_perceptron_margin {
+    size_t struct_size; /* sizeof(kc_perceptron_margin), set by the caller */
     double max_sq_norm; /* of x, without the 1 of the intercept */
-    double least;       /* min of z (a.x + intercept) */
+    double min_value;   /* of z (a.x + intercept) */
     int64_t n_mistakes; /* samples where that is <= 0 */
 } kc_perceptron_margin;
 KC_API KC_MUST_CHECK kc_status kc_perceptron_measure(kc_context *ctx, const kc_run *run,
@@ -208,8 +209,8 @@ typedef struct kc_online_report {
     int64_t n_updates;    /* of this call, over all problems */
     int32_t is_converged; /* all problems; as in kc_perceptron_state */
     /* kc_online_fit only: */
-    double least, sq_norm, max_diag; /* two classes: min a.y, |a|^2 and max |y|^2, of which the
-                                        bound is made; else NaN */
+    double min_value, sq_norm, max_diag; /* two classes: min a.y, |a|^2 and max |y|^2, of which the
+                                            bound is made; else NaN */
     int64_t rows_computed, rows_hit, rows_evicted; /* kernel rows */
     int64_t cache_bytes_allowed, cache_bytes_used;
 } kc_online_report;
@@ -262,9 +263,10 @@ KC_API KC_MUST_CHECK kc_status kc_online_describe(const kc_online *online, kc_on
 /* Copies into the caller's arrays, whose lengths are said and must be right. */
 KC_API KC_MUST_CHECK kc_status kc_online_ids(const kc_online *online, int64_t *out, int64_t n,
                                              kc_error *err); /* n_points; -1: a merged point */
-KC_API KC_MUST_CHECK kc_status kc_online_coef(
-    const kc_online *online, kc_reading reading, double *coef, int64_t n_coef, double *intercepts,
-    int64_t n_intercepts, kc_error *err); /* n_outputs x n_points, n_outputs; last or mean */
+KC_API KC_MUST_CHECK kc_status
+kc_online_coef(const kc_online *online, kc_reading reading, double *coef, int64_t n_coef,
+               double *intercepts, int64_t n_intercepts,
+               kc_error *err); /* n_outputs x n_points, n_outputs; not for KC_READING_VOTES */
 
 /* The functions as they are now, or their means, as one that the learner's further steps do not
  * change: the same bits of every value.  Two classes: a value of 0 says class 0.  labels: of the
