@@ -433,13 +433,7 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t type
         int32_t multiclass
         int32_t n_classes
-        kc_dtype dtype
-        int32_t is_given
-        int32_t is_linear
-        int64_t n_problems
         int64_t n_coef_rows
-        int64_t n_support
-        int64_t n_cols
 
     kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error *err)
     const kc_function *kc_model_function(const kc_model *model)
@@ -449,7 +443,14 @@ cdef extern from "kcore/kcore.h" nogil:
 
     ctypedef struct kc_model_parts:
         size_t struct_size
-        const kc_model_info *info
+        int32_t type
+        int32_t multiclass
+        int32_t n_classes
+        kc_dtype dtype
+        int64_t n_problems
+        int64_t n_coef_rows
+        int64_t n_support
+        int64_t n_cols
         const kc_kernel *kernel
         const kc_points *x
         const int32_t *support

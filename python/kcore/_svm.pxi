@@ -52,6 +52,7 @@ cdef class Model:
     cdef kc_model *ptr
     cdef Context context
     cdef kc_model_info info
+    cdef kc_function_info function
 
     def __dealloc__(self):
         if self.context is not None:
@@ -61,16 +62,16 @@ cdef class Model:
         raise TypeError("a compiled model is not pickled: it is made again from its parts")
 
     def describe(self):
-        """Return ``kc_model_info`` as a dict."""
-        return self.info
+        """Return ``kc_model_info`` and ``kc_function_info`` as one dict."""
+        return {**self.function, **self.info}
 
     def support(self):
         """Return the indices of the support vectors among the samples of the fit."""
         cdef kc_error err
         cdef int32_t[::1] view
-        out = empty(self.info.n_support, INT32)
+        out = empty(self.function.n_points, INT32)
         view = out
-        if self.info.n_support > 0:
+        if self.function.n_points > 0:
             check(kc_model_support(self.ptr, &view[0], len(out), &err), &err)
         return out
 
@@ -87,7 +88,7 @@ cdef class Model:
         """Return the intercept of every problem."""
         cdef kc_error err
         cdef double[::1] view
-        out = empty(self.info.n_problems, FLOAT64)
+        out = empty(self.function.n_outputs, FLOAT64)
         view = out
         check(kc_function_intercepts(
             kc_model_function(self.ptr), &view[0], len(out), &err), &err)
@@ -97,9 +98,9 @@ cdef class Model:
         """Return the coefficients of the support vectors, n_coef_rows x n_support."""
         cdef kc_error err
         cdef double[:, ::1] view
-        out = empty((self.info.n_coef_rows, self.info.n_support), FLOAT64)
+        out = empty((self.info.n_coef_rows, self.function.n_points), FLOAT64)
         view = out
-        if self.info.n_support > 0:
+        if self.function.n_points > 0:
             check(kc_model_coef(self.ptr, &view[0, 0], out.size, &err), &err)
         return out
 
@@ -111,7 +112,7 @@ cdef class Model:
         """Return the weights of a linear kernel, n_problems x n_cols."""
         cdef kc_error err
         cdef double[:, ::1] view
-        out = empty((self.info.n_problems, self.info.n_cols), FLOAT64)
+        out = empty((self.function.n_outputs, self.function.n_cols), FLOAT64)
         view = out
         check(kc_function_weights(
             kc_model_function(self.ptr), &view[0, 0], out.size, &err), &err)
@@ -123,7 +124,7 @@ cdef class Model:
     def decide_plain(self, x, bint by_class, int32_t n_threads):
         """Return decision values, or None where `x` is not simply an array that fits."""
         cdef View view
-        if not open_plain(&view, x, self.info.n_cols):
+        if not open_plain(&view, x, self.function.n_cols):
             return None
         try:
             return decide(self, &view.points, by_class, n_threads)
@@ -142,7 +143,7 @@ cdef class Model:
     def classify_plain(self, x, classes, bint break_ties, int32_t n_threads):
         """Return classes by their names, or None where `x` is not simply an array that fits."""
         cdef View view
-        if not open_plain(&view, x, self.info.n_cols):
+        if not open_plain(&view, x, self.function.n_cols):
             return None
         try:
             return classify(self, &view.points, classes, break_ties, n_threads)
@@ -232,8 +233,8 @@ cdef bint is_short(Model model, const kc_points *x) noexcept:
 
     Then the GIL is kept: handing it over and back costs as much as a small answer.
     """
-    cdef double n_values = <double>x.n_rows * <double>model.info.n_support
-    return n_values * <double>(model.info.n_cols + model.info.n_coef_rows + 16) <= SHORT_WORK
+    cdef double n_values = <double>x.n_rows * <double>model.function.n_points
+    return n_values * <double>(model.function.n_cols + model.info.n_coef_rows + 16) <= SHORT_WORK
 
 
 cdef void *new_memory(Py_buffer *view, object array) except NULL:
@@ -249,7 +250,7 @@ cdef object decide(Model model, const kc_points *x, bint by_class, int32_t n_thr
     cdef kc_status status
     cdef Py_buffer vout
     cdef kc_columns columns = KC_PER_OUTPUT
-    cdef int64_t n_cols = model.info.n_problems
+    cdef int64_t n_cols = model.function.n_outputs
     cdef double *values
     cdef const kc_function *f = kc_model_function(model.ptr)
 
@@ -315,7 +316,6 @@ def make_model(
 ):
     """Return the model of these parts: what `describe` and the functions after it gave."""
     cdef kc_error err
-    cdef kc_model_info c_info = info
     cdef kc_model_parts parts
     cdef View view
     cdef Py_buffer buffers[4]
@@ -325,19 +325,26 @@ def make_model(
     memset(buffers, 0, sizeof(buffers))
     memset(&parts, 0, sizeof(parts))
     parts.struct_size = sizeof(parts)
-    parts.info = &c_info
+    parts.type = info["type"]
+    parts.multiclass = info["multiclass"]
+    parts.n_classes = info["n_classes"]
+    parts.dtype = <kc_dtype><int>info["dtype"]
+    parts.n_problems = info["n_outputs"]
+    parts.n_coef_rows = info["n_coef_rows"]
+    parts.n_support = info["n_points"]
+    parts.n_cols = info["n_cols"]
     parts.kernel = NULL if kernel is None else kernel.ptr
     try:
         if points is not None:
             open_view(&view, points, b"support vectors")
             parts.x = &view.points
-        parts.support = <int32_t *>borrow(&buffers[0], support, b"i", c_info.n_support, False)
+        parts.support = <int32_t *>borrow(&buffers[0], support, b"i", parts.n_support, False)
         parts.class_counts = <int32_t *>borrow(
-            &buffers[1], class_counts, b"i", max(1, c_info.n_classes), False)
+            &buffers[1], class_counts, b"i", max(1, parts.n_classes), False)
         parts.coef = <double *>borrow(
-            &buffers[2], coef, b"d", c_info.n_coef_rows * c_info.n_support, False)
+            &buffers[2], coef, b"d", parts.n_coef_rows * parts.n_support, False)
         parts.intercepts = <double *>borrow(
-            &buffers[3], intercepts, b"d", c_info.n_problems, False)
+            &buffers[3], intercepts, b"d", parts.n_problems, False)
         check(kc_model_create(the_context.ptr, &parts, &model.ptr, &err), &err)
         own_model(model)
     finally:
@@ -351,7 +358,9 @@ cdef int own_model(Model model) except -1:
     cdef kc_error err
     model.context = the_context
     model.info.struct_size = sizeof(kc_model_info)
-    return check(kc_model_describe(model.ptr, &model.info, &err), &err)
+    model.function.struct_size = sizeof(kc_function_info)
+    check(kc_model_describe(model.ptr, &model.info, &err), &err)
+    return check(kc_function_describe(kc_model_function(model.ptr), &model.function, &err), &err)
 
 
 # ---- Fit

@@ -99,12 +99,15 @@ static kc_status fit(kc_context *ctx, const kc_run *run, const stage *s, const k
 
 static void read_model(const kc_model *model, double *out)
 {
+    const kc_function *f = kc_model_function(model);
     kc_model_info info = {.struct_size = sizeof info};
+    kc_function_info function = {.struct_size = sizeof function};
 
     if (kc_model_describe(model, &info, NULL) != KC_OK ||
-        kc_function_intercepts(kc_model_function(model), out, info.n_problems, NULL) != KC_OK ||
-        kc_model_coef(model, out + info.n_problems, info.n_coef_rows * info.n_support, NULL) !=
-            KC_OK)
+        kc_function_describe(f, &function, NULL) != KC_OK ||
+        kc_function_intercepts(f, out, function.n_outputs, NULL) != KC_OK ||
+        kc_model_coef(model, out + function.n_outputs, info.n_coef_rows * function.n_points,
+                      NULL) != KC_OK)
         abort(); /* nothing here allocates */
 }
 

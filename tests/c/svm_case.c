@@ -94,20 +94,23 @@ kc_svm_settings svm_settings(kc_svm_type type)
 
 static void read_model(svm_fit *fit)
 {
-    const kc_model_info *info = &fit->info;
+    const kc_function *f = kc_model_function(fit->model);
+    kc_model_info *info = &fit->info;
 
-    fit->info.struct_size = sizeof fit->info;
-    fit->status = kc_model_describe(fit->model, &fit->info, &fit->err);
-    fit->support = malloc(((size_t)info->n_support + 1) * sizeof(int32_t));
+    *info = (kc_model_info){.struct_size = sizeof *info};
+    fit->function = (kc_function_info){.struct_size = sizeof fit->function};
+    fit->status = kc_model_describe(fit->model, info, &fit->err);
+    CHECK(kc_function_describe(f, &fit->function, NULL) == KC_OK);
+    const int64_t n_support = fit->function.n_points, n_problems = fit->function.n_outputs;
+    fit->support = malloc(((size_t)n_support + 1) * sizeof(int32_t));
     fit->counts = malloc(((size_t)info->n_classes + 1) * sizeof(int32_t));
-    fit->coef = malloc(((size_t)(info->n_coef_rows * info->n_support) + 1) * sizeof(double));
-    fit->intercepts = malloc((size_t)info->n_problems * sizeof(double));
-    CHECK(kc_model_support(fit->model, fit->support, info->n_support, NULL) == KC_OK);
+    fit->coef = malloc(((size_t)(info->n_coef_rows * n_support) + 1) * sizeof(double));
+    fit->intercepts = malloc((size_t)n_problems * sizeof(double));
+    CHECK(kc_model_support(fit->model, fit->support, n_support, NULL) == KC_OK);
     CHECK(kc_model_class_counts(fit->model, fit->counts, info->n_classes > 0 ? info->n_classes : 1,
                                 NULL) == KC_OK);
-    CHECK(kc_model_coef(fit->model, fit->coef, info->n_coef_rows * info->n_support, NULL) == KC_OK);
-    CHECK(kc_function_intercepts(kc_model_function(fit->model), fit->intercepts, info->n_problems,
-                                 NULL) == KC_OK);
+    CHECK(kc_model_coef(fit->model, fit->coef, info->n_coef_rows * n_support, NULL) == KC_OK);
+    CHECK(kc_function_intercepts(f, fit->intercepts, n_problems, NULL) == KC_OK);
 }
 
 svm_fit svm_fit_make(kc_context *ctx, const kc_run *run, const kc_svm_settings *settings,
@@ -135,25 +138,28 @@ void svm_fit_free(kc_context *ctx, svm_fit *fit)
 }
 
 /* Field by field: a struct has bytes that no field owns. */
-static int are_alike(const kc_model_info *a, const kc_model_info *b)
+static int are_alike(const svm_fit *a, const svm_fit *b)
 {
-    return a->struct_size == b->struct_size && a->type == b->type &&
-           a->multiclass == b->multiclass && a->n_classes == b->n_classes && a->dtype == b->dtype &&
-           a->is_given == b->is_given && a->is_linear == b->is_linear &&
-           a->n_problems == b->n_problems && a->n_coef_rows == b->n_coef_rows &&
-           a->n_support == b->n_support && a->n_cols == b->n_cols;
+    const kc_model_info *i = &a->info, *j = &b->info;
+    const kc_function_info *f = &a->function, *g = &b->function;
+
+    return i->type == j->type && i->multiclass == j->multiclass && i->n_classes == j->n_classes &&
+           i->n_coef_rows == j->n_coef_rows && f->dtype == g->dtype &&
+           f->is_given == g->is_given && f->is_linear == g->is_linear &&
+           f->n_outputs == g->n_outputs && f->n_points == g->n_points &&
+           f->n_parts == g->n_parts && f->n_cols == g->n_cols;
 }
 
 int svm_fit_equal(const svm_fit *a, const svm_fit *b)
 {
-    const size_t n = (size_t)a->info.n_support, rows = (size_t)a->info.n_coef_rows;
+    const size_t n = (size_t)a->function.n_points, rows = (size_t)a->info.n_coef_rows;
 
-    if (a->status != KC_OK || b->status != KC_OK || !are_alike(&a->info, &b->info))
+    if (a->status != KC_OK || b->status != KC_OK || !are_alike(a, b))
         return 0;
     return memcmp(a->support, b->support, n * sizeof *a->support) == 0 &&
            memcmp(a->coef, b->coef, rows * n * sizeof *a->coef) == 0 &&
            memcmp(a->intercepts, b->intercepts,
-                  (size_t)a->info.n_problems * sizeof *a->intercepts) == 0;
+                  (size_t)a->function.n_outputs * sizeof *a->intercepts) == 0;
 }
 
 /* ---- Audit -------------------------------------------------------------------------------- */
@@ -166,7 +172,7 @@ static double *recompute(const svm_fit *fit, const svm_case *c, const ref_node *
     for (size_t i = 0; i < c->n; i++) {
         long double sum = fit->intercepts[0];
 
-        for (size_t k = 0; k < (size_t)fit->info.n_support; k++)
+        for (size_t k = 0; k < (size_t)fit->function.n_points; k++)
             sum += (long double)fit->coef[k] * ref_kernel(node, 1, c->x + i * c->d,
                                                           c->x + (size_t)fit->support[k] * c->d,
                                                           c->d, KC_F64)
@@ -207,7 +213,7 @@ svm_audit svm_fit_audit(kc_context *ctx, const svm_fit *fit, const svm_case *c,
     double plus = 0, minus = 0, weight = 0;
     svm_audit audit = {0};
 
-    for (size_t k = 0; k < (size_t)fit->info.n_support; k++)
+    for (size_t k = 0; k < (size_t)fit->function.n_points; k++)
         beta[fit->support[k]] = fit->coef[k];
     for (size_t i = 0; i < c->n; i++) {
         plus += fmax(beta[i], 0);

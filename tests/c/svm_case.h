@@ -35,6 +35,7 @@ typedef struct svm_fit {
     kc_error err;
     kc_model *model;
     kc_model_info info;
+    kc_function_info function;
     kc_fit_info total;
     kc_fit_info *problems;
     int32_t *support, *counts;

@@ -64,7 +64,7 @@ static void check_fit(uint64_t seed, kc_svm_type type, const ref_node *node, kc_
         CHECK(audit.off_value <= 300 * u);
         CHECK(fit.total.gap >= -1e-12 * (fabs(fit.total.primal) + fabs(fit.total.dual)));
         CHECK(fit.total.violation <= settings.tol);
-        CHECK(fit.total.n_support == fit.info.n_support);
+        CHECK(fit.total.n_support == fit.function.n_points);
         CHECK(fit.total.dtype == (precision == KC_PRECISION_F64 ? KC_F64 : KC_F32));
     }
     svm_fit_free(ctx, &fit);
@@ -125,7 +125,7 @@ static void a_weight_of_zero_leaves_a_sample_out(void)
         svm_fit a = svm_fit_make(ctx, NULL, &settings, kernel, &data);
         svm_fit b = svm_fit_make(ctx, NULL, &settings, kernel, &fewer_data);
         CHECK(a.status == KC_OK && b.status == KC_OK);
-        for (int64_t k = 0; b.status == KC_OK && k < b.info.n_support; k++)
+        for (int64_t k = 0; b.status == KC_OK && k < b.function.n_points; k++)
             b.support[k] = kept[b.support[k]];
         CHECK(svm_fit_equal(&a, &b));
         svm_fit_free(ctx, &a);
@@ -175,7 +175,7 @@ static void weights_of_classes_leave_nu_alone(void)
     kc_svm_data data = svm_data(&c);
     svm_fit plain = svm_fit_make(ctx, NULL, &settings, kernel, &data);
     REQUIRE(plain.status == KC_OK && plain.total.n_bounded > 0);
-    for (int64_t k = 0; k < plain.info.n_support; k++)
+    for (int64_t k = 0; k < plain.function.n_points; k++)
         largest = fmax(largest, fabs(plain.coef[k]));
     data.class_weights = factors;
     svm_fit a = svm_fit_make(ctx, NULL, &settings, kernel, &data);
@@ -264,7 +264,7 @@ static void check_problems(int32_t multiclass, kc_svm_type type)
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, kernel, &data);
     REQUIRE(fit.status == KC_OK);
     const int64_t n_problems = multiclass == KC_ONE_VS_ONE ? 6 : 4;
-    CHECK(fit.info.n_problems == n_problems);
+    CHECK(fit.function.n_outputs == n_problems);
     CHECK(fit.info.n_coef_rows == (multiclass == KC_ONE_VS_ONE ? 3 : 4));
     CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(fit.model), &c.points, KC_PER_OUTPUT,
                                values, n_problems, NULL) == KC_OK);
@@ -316,7 +316,7 @@ static void support_vectors_are_sorted_by_class_and_index(void)
             CHECK(c.classes[fit.support[k]] == class);
             CHECK(i == 0 || fit.support[k] > fit.support[k - 1]);
         }
-    CHECK((int64_t)k == fit.info.n_support);
+    CHECK((int64_t)k == fit.function.n_points);
     svm_fit_free(ctx, &fit);
     kc_kernel_free(ctx, kernel);
     svm_case_free(&c);

@@ -85,10 +85,10 @@ static void a_given_matrix_is_as_good_as_its_kernel(void)
     svm_fit a = svm_fit_make(ctx, NULL, &settings, kernel, &data);
     svm_fit b = svm_fit_make(ctx, NULL, &settings, NULL, &given);
     REQUIRE(a.status == KC_OK && b.status == KC_OK);
-    CHECK(b.info.is_given && !a.info.is_given && b.info.n_cols == 90);
-    CHECK(a.info.n_support == b.info.n_support);
-    CHECK(memcmp(a.support, b.support, (size_t)a.info.n_support * sizeof *a.support) == 0);
-    CHECK(memcmp(a.coef, b.coef, 2 * (size_t)a.info.n_support * sizeof *a.coef) == 0);
+    CHECK(b.function.is_given && !a.function.is_given && b.function.n_cols == 90);
+    CHECK(a.function.n_points == b.function.n_points);
+    CHECK(memcmp(a.support, b.support, (size_t)a.function.n_points * sizeof *a.support) == 0);
+    CHECK(memcmp(a.coef, b.coef, 2 * (size_t)a.function.n_points * sizeof *a.coef) == 0);
     CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(a.model), &c.points, KC_PER_OUTPUT,
                                a_values, 3, NULL) == KC_OK);
     CHECK(kc_function_evaluate(ctx, NULL, kc_model_function(b.model), &matrix, KC_PER_OUTPUT,
@@ -125,7 +125,7 @@ static void a_matrix_must_be_square_dense_and_finite(void)
 /* Coefficients of a fit, a column for each sample. */
 static double *spread_coef(const svm_fit *fit, size_t n)
 {
-    const size_t n_rows = (size_t)fit->info.n_coef_rows, n_support = (size_t)fit->info.n_support;
+    const size_t n_rows = (size_t)fit->info.n_coef_rows, n_support = (size_t)fit->function.n_points;
     double *start = calloc(n_rows * n, sizeof *start);
 
     for (size_t r = 0; r < n_rows; r++)

@@ -450,7 +450,7 @@ static void a_model_gives_its_function_in_plain_form(void)
     double *coef = malloc(6 * (size_t)n * sizeof *coef), intercepts[6];
     double *points = malloc((size_t)n * D * sizeof *points), a[150 * 6], b[150 * 6];
     CHECK(info.decoder == KC_DECODE_PAIRS && info.n_outputs == 6 && info.n_classes == 4);
-    CHECK(n == fit.info.n_support);
+    CHECK(n == fit.function.n_points);
     CHECK(kc_function_labels(of_model, kept, sizeof kept, NULL) == KC_OK);
     CHECK(memcmp(kept, years, sizeof years) == 0);
     CHECK(kc_function_coef(of_model, coef, 6 * n, NULL) == KC_OK);

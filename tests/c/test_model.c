@@ -37,12 +37,20 @@ static svm_fit fit_case(const svm_case *c, const kc_kernel *kernel, int32_t mult
 static kc_model *make_again(const svm_fit *fit, const kc_kernel *kernel, const double *vectors,
                             kc_error *err)
 {
-    const kc_points x = svm_view(vectors, (size_t)fit->info.n_support, (size_t)fit->info.n_cols);
+    const kc_points x =
+        svm_view(vectors, (size_t)fit->function.n_points, (size_t)fit->function.n_cols);
     const kc_model_parts parts = {
         .struct_size = sizeof parts,
-        .info = &fit->info,
+        .type = fit->info.type,
+        .multiclass = fit->info.multiclass,
+        .n_classes = fit->info.n_classes,
+        .dtype = fit->function.dtype,
+        .n_problems = fit->function.n_outputs,
+        .n_coef_rows = fit->info.n_coef_rows,
+        .n_support = fit->function.n_points,
+        .n_cols = fit->function.n_cols,
         .kernel = kernel,
-        .x = kernel != NULL ? &x : NULL,
+        .x = vectors != NULL ? &x : NULL,
         .support = fit->support,
         .class_counts = fit->counts,
         .coef = fit->coef,
@@ -61,13 +69,13 @@ static void check_round_trip(int32_t n_classes, int32_t multiclass, kc_precision
     kc_kernel *kernel = make_kernel(node);
     svm_fit fit = fit_case(&c, kernel, multiclass, precision);
     REQUIRE(fit.status == KC_OK);
-    const size_t n_problems = (size_t)fit.info.n_problems;
-    double *vectors = malloc((size_t)fit.info.n_support * 4 * sizeof *vectors);
+    const size_t n_problems = (size_t)fit.function.n_outputs;
+    double *vectors = malloc((size_t)fit.function.n_points * 4 * sizeof *vectors);
     double *a = malloc(50 * n_problems * sizeof *a), *b = malloc(50 * n_problems * sizeof *b);
 
-    CHECK(kc_function_points(kc_model_function(fit.model), 0, vectors, fit.info.n_support * 4,
+    CHECK(kc_function_points(kc_model_function(fit.model), 0, vectors, fit.function.n_points * 4,
                              NULL) == KC_OK);
-    for (size_t k = 0; k < (size_t)fit.info.n_support; k++)
+    for (size_t k = 0; k < (size_t)fit.function.n_points; k++)
         for (size_t t = 0; t < 4; t++) {
             const double x = c.x[(size_t)fit.support[k] * 4 + t];
 
@@ -105,11 +113,12 @@ static void parts_that_do_not_fit_together_are_refused(void)
     svm_fit fit = fit_case(&c, kernel, KC_ONE_VS_ONE, KC_PRECISION_F64);
     REQUIRE(fit.status == KC_OK);
     const kc_model_info info = fit.info;
+    const kc_function_info function = fit.function;
     const double coef = fit.coef[0];
-    double *vectors = malloc((size_t)info.n_support * 4 * sizeof *vectors);
+    double *vectors = malloc((size_t)function.n_points * 4 * sizeof *vectors);
     kc_error err;
 
-    CHECK(kc_function_points(kc_model_function(fit.model), 0, vectors, fit.info.n_support * 4,
+    CHECK(kc_function_points(kc_model_function(fit.model), 0, vectors, fit.function.n_points * 4,
                              NULL) == KC_OK);
 #define REFUSED(change, words)                                                                     \
     do {                                                                                           \
@@ -117,22 +126,27 @@ static void parts_that_do_not_fit_together_are_refused(void)
         CHECK(make_again(&fit, kernel, vectors, &err) == NULL);                                    \
         CHECK(strstr(err.text, words) != NULL);                                                    \
         fit.info = info;                                                                           \
+        fit.function = function;                                                                   \
     } while (0)
     REFUSED(fit.info.type = 9, "type is 9");
     REFUSED(fit.info.n_classes = 1, "n_classes is 1");
     REFUSED(fit.info.multiclass = 0, "multiclass");
-    REFUSED(fit.info.n_problems = 4, "n_problems is 4");
+    REFUSED(fit.function.n_outputs = 4, "n_problems is 4");
     REFUSED(fit.info.n_coef_rows = 3, "n_coef_rows is 3");
-    REFUSED(fit.info.n_support = -1, "n_support is -1");
-    REFUSED(fit.info.dtype = (kc_dtype)7, "dtype");
-    REFUSED(fit.info.is_given = 1, "is_given");
+    REFUSED(fit.function.n_points = -1, "n_support is -1");
+    REFUSED(fit.function.dtype = (kc_dtype)7, "dtype");
     REFUSED(fit.counts[0]++, "add up");
     REFUSED(fit.counts[0] = -1, "class_counts[0]");
-    fit.counts[0] = (int32_t)info.n_support - fit.counts[1] - fit.counts[2];
+    fit.counts[0] = (int32_t)function.n_points - fit.counts[1] - fit.counts[2];
     REFUSED(fit.coef[0] = HUGE_VAL, "coef has inf");
     fit.coef[0] = coef;
     REFUSED(vectors[2] = (double)NAN, "row 0");
 #undef REFUSED
+    vectors[2] = 0;
+    CHECK(make_again(&fit, NULL, vectors, &err) == NULL);
+    CHECK(strstr(err.text, "parts.x is given without parts.kernel") != NULL);
+    CHECK(make_again(&fit, kernel, NULL, &err) == NULL);
+    CHECK(strcmp(err.text, "parts.x is NULL") == 0);
     svm_fit_free(ctx, &fit);
     kc_kernel_free(ctx, kernel);
     svm_case_free(&c);
@@ -188,7 +202,7 @@ static void support_columns_are_enough_of_a_matrix(void)
     data.x = &matrix;
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, NULL, &data);
     REQUIRE(fit.status == KC_OK);
-    const size_t n_support = (size_t)fit.info.n_support;
+    const size_t n_support = (size_t)fit.function.n_points;
     REQUIRE(n_support < 80);
     for (size_t i = 0; i < 80; i++)
         for (size_t j = 0; j < n_support; j++)

@@ -58,7 +58,7 @@ static void every_form_is_refined_and_passes_an_audit_in_f64(void)
         REQUIRE(fit.status == KC_OK);
         CHECK(fit.total.n_refined == 1 && fit.problems[0].n_refined == 1);
         CHECK(fit.total.stop == KC_STOP_CONVERGED && fit.total.violation < settings.tol);
-        CHECK(fit.total.dtype == KC_F32 && fit.info.dtype == KC_F64);
+        CHECK(fit.total.dtype == KC_F32 && fit.function.dtype == KC_F64);
         const svm_audit audit = svm_fit_audit(ctx, &fit, &c, &settings, &wide);
         CHECK(audit.off_value <= 1e-13); /* f64, of samples as they were given */
         CHECK(audit.violation <= 1.125 * settings.tol);
@@ -103,7 +103,7 @@ static void a_solution_that_f32_leaves_far_off_is_found_anew(void)
         c.x[i] += 3e4;
     svm_fit fit = fit_case(&c, &settings);
     REQUIRE(fit.status == KC_OK);
-    CHECK(fit.total.n_refined == 0 && fit.total.dtype == KC_F64 && fit.info.dtype == KC_F64);
+    CHECK(fit.total.n_refined == 0 && fit.total.dtype == KC_F64 && fit.function.dtype == KC_F64);
     svm_fit_free(ctx, &fit);
     svm_case_free(&c);
 }

@@ -144,8 +144,8 @@ static kc_dtype dtype_of(const svm_case *c, double C, kc_precision precision)
     settings.max_iter = 10;
     CHECK(ref_kernel_make(ctx, &rbf, 1, &kernel, NULL) == KC_OK);
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, kernel, &data);
-    CHECK(fit.status == KC_OK && fit.info.dtype == fit.total.dtype);
-    const kc_dtype dtype = fit.info.dtype;
+    CHECK(fit.status == KC_OK && fit.function.dtype == fit.total.dtype);
+    const kc_dtype dtype = fit.function.dtype;
     svm_fit_free(ctx, &fit);
     kc_kernel_free(ctx, kernel);
     return dtype;

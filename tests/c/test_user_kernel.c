@@ -99,7 +99,7 @@ static void check_type(int32_t type, size_t n, int32_t n_classes, size_t n_rows)
     svm_fit a = svm_fit_make(ctx, &run, &settings, w.kernel, &plain);
     svm_fit b = svm_fit_make(ctx, &run, &settings, NULL, &w.data);
     CHECK(a.status == KC_OK && b.status == KC_OK);
-    CHECK(b.info.is_given && b.info.n_cols == (int64_t)n);
+    CHECK(b.function.is_given && b.function.n_cols == (int64_t)n);
     CHECK(b.total.cache_bytes_used <= settings.cache_bytes);
     CHECK(b.total.violation < settings.tol);
     CHECK_NEAR(a.total.dual, b.total.dual, 1e-3 * fabs(a.total.dual));
@@ -133,8 +133,8 @@ static void small_fits_are_equal_to_the_bit(void)
         settings.cache_bytes = (int64_t)(n_rows * (200 * sizeof(double) + 128));
         svm_fit b = svm_fit_make(ctx, NULL, &settings, NULL, &w.data);
         REQUIRE(a.status == KC_OK && b.status == KC_OK);
-        REQUIRE(a.info.n_support == b.info.n_support);
-        CHECK(memcmp(a.coef, b.coef, 2 * (size_t)a.info.n_support * sizeof *a.coef) == 0);
+        REQUIRE(a.function.n_points == b.function.n_points);
+        CHECK(memcmp(a.coef, b.coef, 2 * (size_t)a.function.n_points * sizeof *a.coef) == 0);
         CHECK(memcmp(a.intercepts, b.intercepts, 3 * sizeof *a.intercepts) == 0);
         svm_fit_free(ctx, &b);
     }

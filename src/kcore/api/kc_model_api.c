@@ -10,20 +10,13 @@
 
 kc_status kc_model_describe(const kc_model *model, kc_model_info *out, kc_error *err)
 {
-    kc_function_info f = {.struct_size = sizeof f};
-
-    KC_TRY(kc_function_describe(&model->function, &f, err));
+    if (model == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL", model == NULL ? "the model" : "out");
     const kc_model_info info = {
         .type = model->type,
         .multiclass = model->multiclass,
         .n_classes = model->n_classes,
-        .dtype = f.dtype,
-        .is_given = f.is_given,
-        .is_linear = f.is_linear,
-        .n_problems = f.n_outputs,
         .n_coef_rows = (int64_t)model->function.f.n_rows,
-        .n_support = f.n_points,
-        .n_cols = f.n_cols,
     };
     KC_TRY(kc_struct_check(out, sizeof *out, "info", err));
     kc_struct_write(out, &info, sizeof info);
@@ -66,93 +59,100 @@ kc_status kc_model_coef(const kc_model *model, double *out, int64_t n, kc_error 
 
 /* ---- In ----------------------------------------------------------------------------------- */
 
-/* A caller's parts, read; info and parts may be of another version's size. */
-typedef struct parts {
-    kc_model_parts p;
-    kc_model_info info;
-    size_t n_counts;
-} parts;
-
-static kc_status check_kind(const kc_model_info *info, kc_error *err)
+static size_t count_classes(const kc_model_parts *p)
 {
-    const bool has_classes = info->type == KC_C_SVC || info->type == KC_NU_SVC;
+    return p->n_classes > 0 ? (size_t)p->n_classes : 1;
+}
 
-    if (info->type < KC_C_SVC || info->type > KC_ONE_CLASS)
-        return kc_fail(err, KC_ERR_ARG, "info.type is %d, must be a kc_svm_type", (int)info->type);
-    if (has_classes ? info->n_classes < 2 : info->n_classes != 0)
-        return kc_fail(err, KC_ERR_ARG, "info.n_classes is %d, must be %s", (int)info->n_classes,
+static kc_status check_kind(const kc_model_parts *p, kc_error *err)
+{
+    const bool has_classes = p->type == KC_C_SVC || p->type == KC_NU_SVC;
+
+    if (p->type < KC_C_SVC || p->type > KC_ONE_CLASS)
+        return kc_fail(err, KC_ERR_ARG, "parts.type is %d, must be a kc_svm_type", (int)p->type);
+    if (has_classes ? p->n_classes < 2 : p->n_classes != 0)
+        return kc_fail(err, KC_ERR_ARG, "parts.n_classes is %d, must be %s", (int)p->n_classes,
                        has_classes ? "at least 2" : "0: this type has none");
-    if (info->multiclass != KC_ONE_VS_ONE && info->multiclass != KC_ONE_VS_REST)
-        return kc_fail(err, KC_ERR_ARG, "info.multiclass is %d, must be a kc_multiclass",
-                       (int)info->multiclass);
-    if (info->dtype != KC_F32 && info->dtype != KC_F64)
-        return kc_fail(err, KC_ERR_TYPE, "info.dtype is %d, must be KC_F32 or KC_F64",
-                       (int)info->dtype);
+    if (p->multiclass != KC_ONE_VS_ONE && p->multiclass != KC_ONE_VS_REST)
+        return kc_fail(err, KC_ERR_ARG, "parts.multiclass is %d, must be a kc_multiclass",
+                       (int)p->multiclass);
+    if (p->dtype != KC_F32 && p->dtype != KC_F64)
+        return kc_fail(err, KC_ERR_TYPE, "parts.dtype is %d, must be KC_F32 or KC_F64",
+                       (int)p->dtype);
     return KC_OK;
 }
 
-static kc_status check_sizes(const kc_model_info *info, kc_error *err)
+static kc_status check_sizes(const kc_model_parts *p, kc_error *err)
 {
     const struct {
         const char *name;
         int64_t given, wanted;
     } sizes[] = {
-        {"n_problems", info->n_problems,
-         (int64_t)kc_problem_count(info->multiclass, info->n_classes)},
-        {"n_coef_rows", info->n_coef_rows,
-         (int64_t)kc_coef_rows(info->multiclass, info->n_classes)},
+        {"n_problems", p->n_problems, (int64_t)kc_problem_count(p->multiclass, p->n_classes)},
+        {"n_coef_rows", p->n_coef_rows, (int64_t)kc_coef_rows(p->multiclass, p->n_classes)},
     };
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].given != sizes[i].wanted)
-            return kc_fail(err, KC_ERR_SHAPE, "info.%s is %lld, must be %lld for %d classes",
+            return kc_fail(err, KC_ERR_SHAPE, "parts.%s is %lld, must be %lld for %d classes",
                            sizes[i].name, (long long)sizes[i].given, (long long)sizes[i].wanted,
-                           (int)info->n_classes);
-    if (info->n_support < 0 || info->n_support > INT32_MAX || info->n_cols < 1 ||
-        info->n_cols > INT32_MAX)
-        return kc_fail(err, KC_ERR_SHAPE, "info.n_support is %lld and info.n_cols %lld",
-                       (long long)info->n_support, (long long)info->n_cols);
+                           (int)p->n_classes);
+    if (p->n_support < 0 || p->n_support > INT32_MAX || p->n_cols < 1 || p->n_cols > INT32_MAX)
+        return kc_fail(err, KC_ERR_SHAPE,
+                       "parts.n_support is %lld and parts.n_cols %lld, must be 0 and 1 at least",
+                       (long long)p->n_support, (long long)p->n_cols);
     return KC_OK;
 }
 
-static kc_status check_points(const parts *in, kc_error *err)
+static kc_status check_points(const kc_model_parts *p, kc_error *err)
 {
-    const kc_points *x = in->p.x;
-
-    if (in->info.is_given)
-        return in->p.kernel == NULL && x == NULL
-                   ? KC_OK
-                   : kc_fail(err, KC_ERR_ARG, "a kernel or points beside info.is_given");
-    if (in->p.kernel == NULL)
-        return kc_fail(err, KC_ERR_ARG, "parts.kernel is NULL");
-    if (x == NULL && in->info.n_support > 0)
+    if (p->kernel == NULL)
+        return p->x == NULL ? KC_OK
+                            : kc_fail(err, KC_ERR_ARG,
+                                      "parts.x is given without parts.kernel, which its support "
+                                      "vectors need: give both, or neither for kernel values");
+    if (p->x == NULL && p->n_support > 0)
         return kc_fail(err, KC_ERR_ARG, "parts.x is NULL");
-    return kc_function_check_points(in->p.kernel, x, in->info.n_support, in->info.n_cols, err);
+    return kc_function_check_points(p->kernel, p->x, p->n_support, p->n_cols, err);
 }
 
-static kc_status check_counts(const parts *in, kc_error *err)
+static kc_status check_arrays(const kc_model_parts *p, kc_error *err)
 {
-    const int64_t n_support = in->info.n_support;
+    const struct {
+        const char *name;
+        bool is_missing;
+    } arrays[] = {
+        {"class_counts", p->class_counts == NULL},
+        {"intercepts", p->intercepts == NULL},
+        {"support", p->support == NULL && p->n_support > 0},
+        {"coef", p->coef == NULL && p->n_support > 0},
+    };
+
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        if (arrays[i].is_missing)
+            return kc_fail(err, KC_ERR_ARG, "parts.%s is NULL", arrays[i].name);
+    return KC_OK;
+}
+
+static kc_status check_counts(const kc_model_parts *p, kc_error *err)
+{
+    const bool is_given = p->kernel == NULL;
     int64_t total = 0;
 
-    if (in->p.class_counts == NULL || in->p.intercepts == NULL ||
-        (n_support > 0 && (in->p.support == NULL || in->p.coef == NULL)))
-        return kc_fail(err, KC_ERR_ARG, "parts: an array is NULL");
-    for (size_t c = 0; c < in->n_counts; c++) {
-        if (in->p.class_counts[c] < 0)
-            return kc_fail(err, KC_ERR_ARG, "class_counts[%zu] is %d", c,
-                           (int)in->p.class_counts[c]);
-        total += in->p.class_counts[c];
+    for (size_t c = 0; c < count_classes(p); c++) {
+        if (p->class_counts[c] < 0)
+            return kc_fail(err, KC_ERR_ARG, "parts.class_counts[%zu] is %d", c,
+                           (int)p->class_counts[c]);
+        total += p->class_counts[c];
     }
-    if (total != n_support)
+    if (total != p->n_support)
         return kc_fail(err, KC_ERR_SHAPE,
-                       "class_counts add up to %lld, there are %lld support "
-                       "vectors",
-                       (long long)total, (long long)n_support);
-    for (int64_t i = 0; i < n_support; i++)
-        if (in->p.support[i] < 0 || (in->info.is_given && in->p.support[i] >= in->info.n_cols))
-            return kc_fail(err, KC_ERR_INDEX, "support[%lld] is %d", (long long)i,
-                           (int)in->p.support[i]);
+                       "parts.class_counts add up to %lld, there are %lld support vectors",
+                       (long long)total, (long long)p->n_support);
+    for (int64_t i = 0; i < p->n_support; i++)
+        if (p->support[i] < 0 || (is_given && p->support[i] >= p->n_cols))
+            return kc_fail(err, KC_ERR_INDEX, "parts.support[%lld] is %d", (long long)i,
+                           (int)p->support[i]);
     return KC_OK;
 }
 
@@ -160,52 +160,48 @@ static kc_status check_finite(const double *values, size_t n, const char *name, 
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(values[i]))
-            return kc_fail(err, KC_ERR_NONFINITE, "%s has %g at position %zu", name, values[i], i);
+            return kc_fail(err, KC_ERR_NONFINITE, "parts.%s has %g at position %zu", name,
+                           values[i], i);
     return KC_OK;
 }
 
-static kc_status read_parts(const kc_model_parts *from, parts *in, kc_error *err)
+static kc_status read_parts(const kc_model_parts *from, kc_model_parts *p, kc_error *err)
 {
     if (from == NULL)
         return kc_fail(err, KC_ERR_ARG, "parts is NULL");
-    KC_TRY(kc_struct_read(&in->p, sizeof in->p, from, "parts", err));
-    if (in->p.info == NULL)
-        return kc_fail(err, KC_ERR_ARG, "parts.info is NULL");
-    KC_TRY(kc_struct_read(&in->info, sizeof in->info, in->p.info, "info", err));
-    in->n_counts = in->info.n_classes > 0 ? (size_t)in->info.n_classes : 1;
-    KC_TRY(check_kind(&in->info, err));
-    KC_TRY(kc_function_check_labels(in->p.labels, in->info.n_classes, err));
-    KC_TRY(check_sizes(&in->info, err));
-    KC_TRY(check_points(in, err));
-    KC_TRY(check_counts(in, err));
-    KC_TRY(check_finite(in->p.coef, (size_t)in->info.n_coef_rows * (size_t)in->info.n_support,
-                        "coef", err));
-    return check_finite(in->p.intercepts, (size_t)in->info.n_problems, "intercepts", err);
+    KC_TRY(kc_struct_read(p, sizeof *p, from, "parts", err));
+    KC_TRY(check_kind(p, err));
+    KC_TRY(check_sizes(p, err));
+    KC_TRY(kc_function_check_labels(p->labels, p->n_classes, err));
+    KC_TRY(check_points(p, err));
+    KC_TRY(check_arrays(p, err));
+    KC_TRY(check_counts(p, err));
+    KC_TRY(check_finite(p->coef, (size_t)p->n_coef_rows * (size_t)p->n_support, "coef", err));
+    return check_finite(p->intercepts, (size_t)p->n_problems, "intercepts", err);
 }
 
-static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
+static kc_status make_model(kc_call *call, const kc_model_parts *p, kc_model **out)
 {
-    kc_packed points = {.dtype = in->info.dtype, .d = (size_t)in->info.n_cols};
+    kc_packed points = {.dtype = p->dtype, .d = (size_t)p->n_cols};
     kc_model_spec spec = {
-        .type = in->info.type,
-        .multiclass = in->info.multiclass,
-        .n_classes = in->info.n_classes,
-        .kernel = in->p.kernel,
-        .dtype = in->info.dtype,
+        .type = p->type,
+        .multiclass = p->multiclass,
+        .n_classes = p->n_classes,
+        .kernel = p->kernel,
+        .dtype = p->dtype,
         .points = &points,
-        .n_support = (size_t)in->info.n_support,
-        .n_cols = (size_t)in->info.n_cols,
-        .support = in->p.support,
-        .class_counts = in->p.class_counts,
-        .coef = in->p.coef,
-        .intercepts = in->p.intercepts,
-        .labels = in->p.labels,
+        .n_support = (size_t)p->n_support,
+        .n_cols = (size_t)p->n_cols,
+        .support = p->support,
+        .class_counts = p->class_counts,
+        .coef = p->coef,
+        .intercepts = p->intercepts,
+        .labels = p->labels,
     };
     kc_status status;
 
-    if (in->p.x != NULL)
-        KC_TRY(kc_function_pack(call, in->p.kernel, in->p.x, (size_t)in->info.n_support,
-                                in->info.dtype, &points));
+    if (p->x != NULL)
+        KC_TRY(kc_function_pack(call, p->kernel, p->x, (size_t)p->n_support, p->dtype, &points));
     status = kc_model_make(call, &spec, out);
     kc_packed_free(call->ctx, &points); /* empty where the model has them */
     return status;
@@ -214,12 +210,12 @@ static kc_status make_model(kc_call *call, const parts *in, kc_model **out)
 kc_status kc_model_create(kc_context *ctx, const kc_model_parts *from, kc_model **out,
                           kc_error *err)
 {
-    parts in;
+    kc_model_parts parts;
     kc_call call;
 
     if (out == NULL)
         return kc_fail(err, KC_ERR_ARG, "out is NULL");
-    KC_TRY(read_parts(from, &in, err));
+    KC_TRY(read_parts(from, &parts, err));
     KC_TRY(kc_call_begin(&call, ctx, NULL, "model", err));
-    return kc_call_end(&call, make_model(&call, &in, out));
+    return kc_call_end(&call, make_model(&call, &parts, out));
 }

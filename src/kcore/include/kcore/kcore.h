@@ -152,7 +152,7 @@ KC_API int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_c
 /* Solves the problems and makes a model of the samples with a coefficient.
  *
  * kernel NULL: data->x is the kernel matrix, or there is a data->kernel_fn; the model is then one
- * of given kernel values (kc_model_info.is_given).  info and problems may be NULL; problems has
+ * of given kernel values (kc_function_info.is_given).  info and problems may be NULL; problems has
  * kc_svm_problem_count entries of info->struct_size bytes: with it, info must be given.
  *
  * A fit that does not converge still gives a model: info->stop says so.  So does one that reaches
@@ -171,28 +171,21 @@ KC_API void kc_model_free(kc_context *ctx, kc_model *model);
 
 /* ---- Models ------------------------------------------------------------------------------- */
 
-/* What a model is, and how long the arrays below are.
+/* What only a support vector machine has.  All else, sizes too, is said of its function
+ * (kc_function_describe): its points are the n_support support vectors, its outputs the decision
+ * values of the n_problems problems.
  *
  * Two classes, or no classes: one problem.  A positive decision value says class 1, or "inside" for
  * one-class.  More classes, one-vs-one: problem of the pair (i, j), i < j, in the order (0, 1),
  * (0, 2), ..., (1, 2), ...; positive says class i.  One-vs-rest: problem k, positive says class k.
  */
 typedef struct kc_model_info {
-    size_t struct_size; /* sizeof(kc_model_info), set by the caller */
-    int32_t type;       /* kc_svm_type */
-    int32_t multiclass; /* kc_multiclass */
-    int32_t n_classes;  /* 0 where there are none */
-    kc_dtype dtype;     /* of kernel values and of the support vectors */
-    int32_t is_given; /* fitted to a kernel matrix, or by a kernel_fn: there are no support vectors,
-                         only indices */
-    int32_t is_linear; /* kc_function_weights has something to give */
-    int64_t n_problems;
+    size_t struct_size;  /* sizeof(kc_model_info), set by the caller */
+    int32_t type;        /* kc_svm_type */
+    int32_t multiclass;  /* kc_multiclass */
+    int32_t n_classes;   /* of the fit: 0 where there were none */
     int64_t n_coef_rows; /* 1; one-vs-one: n_classes - 1; one-vs-rest: n_classes */
-    int64_t n_support;
-    int64_t n_cols; /* of the support vectors; of a kernel matrix: the samples of the fit */
 } kc_model_info;
-
-/* KC_ERR_ARG where struct_size is wrong. */
 KC_API KC_MUST_CHECK kc_status kc_model_describe(const kc_model *model, kc_model_info *out,
                                                  kc_error *err);
 
@@ -216,14 +209,17 @@ KC_API KC_MUST_CHECK kc_status kc_model_coef(const kc_model *model, double *out,
                                              kc_error *err);
 
 /* A model from what the functions above and those of its function gave: the same bits of every
- * decision value.
- * info->struct_size as always; x NULL where info->is_given. */
+ * decision value. */
 typedef struct kc_model_parts {
-    size_t struct_size; /* sizeof(kc_model_parts) */
-    const kc_model_info *info;
-    const kc_kernel *kernel;     /* NULL where info->is_given */
-    const kc_points *x;          /* the support vectors */
-    const int32_t *support;      /* n_support */
+    size_t struct_size;                  /* sizeof(kc_model_parts) */
+    int32_t type, multiclass, n_classes; /* as in kc_model_info */
+    kc_dtype dtype;                      /* of kernel values and of the support vectors */
+    int64_t n_coef_rows, n_problems;     /* rows of coef, entries of intercepts */
+    int64_t n_support;
+    int64_t n_cols;          /* of the support vectors; without a kernel: the samples of the fit */
+    const kc_kernel *kernel; /* NULL: kernel values were given, and will be */
+    const kc_points *x;      /* the support vectors; NULL without a kernel */
+    const int32_t *support;  /* n_support */
     const int32_t *class_counts; /* max(1, n_classes) */
     const double *coef;          /* n_coef_rows x n_support */
     const double *intercepts;    /* n_problems */
