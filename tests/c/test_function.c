@@ -352,8 +352,8 @@ static void parts_that_do_not_fit_together_are_refused(void)
     REFUSED(parts.n_cols = D + 1, "37 x 4");
     REFUSED(parts.n_points = 0, "parts.x is 37 x 4, must be 0 x 4");
     REFUSED(parts.x = NULL, "points");
-    REFUSED(parts.columns = columns, "no columns");
-    REFUSED(parts.kernel = NULL, "without a kernel");
+    REFUSED(parts.columns = columns, "parts.columns is given beside parts.kernel");
+    REFUSED(parts.kernel = NULL, "parts.x is given without parts.kernel");
     REFUSED(parts.coef = NULL, "coef is NULL");
     c.coef[3] = NAN;
     REFUSED((void)0, "coef has nan at position 3");

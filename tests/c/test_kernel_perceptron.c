@@ -356,7 +356,7 @@ static void a_function_is_for_fits_of_all_samples_without_a_kernel(void)
     online_call late = {.first = 30};
 
     CHECK(online_run(ctx, plain, &c, &call, true) == KC_ERR_ARG);
-    CHECK(strstr(call.err.text, "in place of a kernel") != NULL);
+    CHECK(strstr(call.err.text, "a learner that has a kernel: set it to NULL") != NULL);
     CHECK(online_run(ctx, given, &c, &call, false) == KC_ERR_ARG);
     CHECK(online_run(ctx, given, &c, &part, true) == KC_ERR_SHAPE);
     CHECK(strstr(part.err.text, "20 samples, the learner takes 30") != NULL);

@@ -77,7 +77,7 @@ static void arrays_of_another_length_are_refused(void)
     CHECK(kc_online_coef(online, KC_READING_LAST, coef, 3 * n, intercepts, 1, &err) ==
           KC_ERR_SHAPE);
     CHECK(kc_online_coef(online, KC_READING_MEAN, coef, 3 * n, intercepts, 3, &err) == KC_ERR_ARG);
-    CHECK(strstr(err.text, "the learner was not made for means") != NULL);
+    CHECK(strstr(err.text, "the learner keeps no mean: make it with config.is_averaged") != NULL);
     CHECK(kc_online_coef(online, KC_READING_VOTES, coef, 3 * n, intercepts, 3, &err) == KC_ERR_ARG);
     CHECK(kc_online_save(online, bytes, n_bytes - 1, &err) == KC_ERR_SHAPE);
     CHECK(kc_online_save(online, bytes, n_bytes, &err) == KC_OK);

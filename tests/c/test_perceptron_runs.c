@@ -248,7 +248,7 @@ static void bad_arguments_are_named_with_place_and_value(void)
     REFUSED(c.eta[5] = NAN, "eta(5) is nan");
     REFUSED(c.data.struct_size = 4, "data.struct_size is 4");
     REFUSED(c.data.classes = NULL, "classes is NULL");
-    REFUSED(c.data.x = NULL, "x or classes is NULL");
+    REFUSED(c.data.x = NULL, "data.x is NULL");
     REFUSED(c.data.n_classes = 1, "there are 1 classes");
     REFUSED(c.classes[7] = 3, "classes[7] is 3, must be 0 to 2");
     REFUSED(c.classes[7] = -1, "classes[7] is -1");
@@ -258,9 +258,10 @@ static void bad_arguments_are_named_with_place_and_value(void)
     REFUSED((c.settings.is_direct = 1, c.n_states = 2), "there are 2 states, must be 1");
     REFUSED(c.state.struct_size = 5, "states[0].struct_size is 5");
     REFUSED(c.state.positive = 3, "states[0]: positive is 3, must be 0 to 2");
-    REFUSED(c.state.weights = NULL, "states[0]: an array is NULL");
-    REFUSED(c.state.time_weighted = bad_result.time_weighted, "states[0]: an array is NULL");
-    REFUSED(c.state.best_weights = bad_result.best_weights, "states[0]: an array is NULL");
+    REFUSED(c.state.weights = NULL, "states[0].weights is NULL");
+    REFUSED(c.state.time_weighted = bad_result.time_weighted,
+            "states[0].time_weighted_intercepts is NULL");
+    REFUSED(c.state.best_weights = bad_result.best_weights, "states[0].best_intercepts is NULL");
     REFUSED(memset(c.state.random, 0, sizeof c.state.random), "random is all zeros");
     CHECK(kc_perceptron_run(ctx, NULL, NULL, NULL, NULL, 1, &err) == KC_ERR_ARG);
     CHECK(strstr(err.text, "settings is NULL") != NULL);

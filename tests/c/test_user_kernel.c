@@ -206,11 +206,13 @@ static void a_function_stands_in_place_of_kernel_and_samples(void)
 
     open_world(&w, 20, 2);
     svm_fit fit = svm_fit_make(ctx, NULL, &settings, w.kernel, &w.data);
-    CHECK(fit.status == KC_ERR_ARG && strstr(fit.err.text, "kernel_fn") != NULL);
+    CHECK(fit.status == KC_ERR_ARG &&
+          strstr(fit.err.text, "kernel_fn and kernel are both given") != NULL);
     svm_fit_free(ctx, &fit);
     w.data.x = &w.c.points;
     fit = svm_fit_make(ctx, NULL, &settings, NULL, &w.data);
     CHECK(fit.status == KC_ERR_ARG);
+    CHECK(strstr(fit.err.text, "kernel_fn and data.x are both given") != NULL);
     svm_fit_free(ctx, &fit);
     w.data.x = NULL;
     w.data.n_samples = 0;

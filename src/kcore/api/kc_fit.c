@@ -16,7 +16,10 @@ int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_classes)
 static kc_status check_function(const kc_kernel *kernel, const kc_svm_data *data, kc_error *err)
 {
     if (kernel != NULL || data->x != NULL)
-        return kc_fail(err, KC_ERR_ARG, "data.kernel_fn stands in place of a kernel and of data.x");
+        return kc_fail(err, KC_ERR_ARG,
+                       "data.kernel_fn and %s are both given: set one of them to NULL, since the "
+                       "function computes the kernel values of the samples by their numbers alone",
+                       kernel != NULL ? "kernel" : "data.x");
     if (data->n_samples < 1 || data->n_samples > INT32_MAX)
         return kc_fail(err, KC_ERR_SHAPE, "data.n_samples is %lld, must be 1 to %d",
                        (long long)data->n_samples, (int)INT32_MAX);
@@ -43,7 +46,9 @@ static kc_status read_data(const kc_kernel *kernel, const kc_svm_data *from, kc_
 static kc_status check_info(const kc_fit_info *info, const kc_fit_info *problems, kc_error *err)
 {
     if (info == NULL && problems != NULL)
-        return kc_fail(err, KC_ERR_ARG, "problems without info: its struct_size is needed");
+        return kc_fail(err, KC_ERR_ARG,
+                       "info is NULL and problems is not: give info, whose struct_size is that of "
+                       "each problem");
     return info != NULL ? kc_struct_check(info, sizeof *info, "info", err) : KC_OK;
 }
 

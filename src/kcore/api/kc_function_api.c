@@ -38,8 +38,13 @@ static kc_status check_decoder(const kc_function_parts *p, kc_error *err)
 
 static kc_status check_given(const kc_function_parts *p, kc_error *err)
 {
-    if (p->x != NULL || (p->columns == NULL && p->n_points > 0))
-        return kc_fail(err, KC_ERR_ARG, "without a kernel, parts has columns and no points");
+    if (p->x != NULL)
+        return kc_fail(err, KC_ERR_ARG,
+                       "parts.x is given without parts.kernel: give both, or parts.columns alone");
+    if (p->columns == NULL && p->n_points > 0)
+        return kc_fail(err, KC_ERR_ARG,
+                       "parts.columns is NULL, must say which columns of the kernel matrix count: "
+                       "there is no parts.kernel");
     for (int64_t i = 0; i < p->n_points; i++)
         if (p->columns[i] < 0 || p->columns[i] >= p->n_cols)
             return kc_fail(err, KC_ERR_INDEX, "parts.columns[%lld] is %d, must be 0 to %lld",
@@ -53,12 +58,17 @@ static kc_status check_points(const kc_function_parts *p, kc_error *err)
         return kc_fail(err, KC_ERR_TYPE, "parts.dtype is %d, must be KC_F32 or KC_F64",
                        (int)p->dtype);
     if (p->n_points < 0 || p->n_points > INT32_MAX || p->n_cols < 1 || p->n_cols > INT32_MAX)
-        return kc_fail(err, KC_ERR_SHAPE, "parts.n_points is %lld and parts.n_cols %lld",
+        return kc_fail(err, KC_ERR_SHAPE,
+                       "parts.n_points is %lld and parts.n_cols %lld, must be 0 and 1 at least",
                        (long long)p->n_points, (long long)p->n_cols);
     if (p->kernel == NULL)
         return check_given(p, err);
-    if (p->columns != NULL || (p->x == NULL && p->n_points > 0))
-        return kc_fail(err, KC_ERR_ARG, "with a kernel, parts has points and no columns");
+    if (p->columns != NULL)
+        return kc_fail(err, KC_ERR_ARG,
+                       "parts.columns is given beside parts.kernel: set one of them to NULL");
+    if (p->x == NULL && p->n_points > 0)
+        return kc_fail(err, KC_ERR_ARG, "parts.x is NULL and parts.n_points %lld",
+                       (long long)p->n_points);
     return kc_function_check_points(p->kernel, p->x, p->n_points, p->n_cols, err);
 }
 

@@ -19,7 +19,9 @@ static kc_status check_random(const kc_online_config *config, kc_error *err)
         const uint64_t *r = config->random != NULL ? config->random + 4 * p : NULL;
 
         if (r == NULL || (r[0] | r[1] | r[2] | r[3]) == 0)
-            return kc_fail(err, KC_ERR_ARG, "random of problem %zu is missing or all zeros", p);
+            return kc_fail(
+                err, KC_ERR_ARG,
+                "config.random has no number but 0 for problem %zu: it takes four for each", p);
     }
     return KC_OK;
 }
@@ -36,10 +38,12 @@ static kc_status check_budget(const kc_online_config *config, kc_error *err)
                        KC_STRATEGY_OLDEST, KC_STRATEGY_MERGE);
     if (config->is_averaged || config->is_voted)
         return kc_fail(err, KC_ERR_ARG,
-                       "means and votes need all points: there can be no budget (%lld)",
+                       "config.budget is %lld, must be 0 with is_averaged or is_voted: means and "
+                       "votes keep all points",
                        (long long)config->budget);
     if (config->kernel == NULL)
-        return kc_fail(err, KC_ERR_ARG, "a budget needs a kernel, not a kernel matrix");
+        return kc_fail(err, KC_ERR_ARG, "config.budget is %lld, must be 0 without config.kernel",
+                       (long long)config->budget);
     return KC_OK;
 }
 
@@ -83,15 +87,21 @@ static kc_status read_settings(const kc_online *online, const kc_perceptron_sett
     settings->is_direct = online->is_direct;
     settings->has_intercept = online->set.offset != 0;
     if (settings->rule == KC_RULE_BATCH && (online->set.time_weighted != NULL || online->is_voted))
-        return kc_fail(err, KC_ERR_ARG, "means and votes are those of the single rule");
+        return kc_fail(err, KC_ERR_ARG,
+                       "settings.rule is batch, must be single: the learner keeps means or votes");
     return KC_OK;
 }
 
 static kc_status check_function(const kc_online *online, const kc_perceptron_data *data,
                                 kc_error *err)
 {
-    if (online->set.kernel != NULL || data->x != NULL)
-        return kc_fail(err, KC_ERR_ARG, "data.kernel_fn stands in place of a kernel and of data.x");
+    if (online->set.kernel != NULL)
+        return kc_fail(err, KC_ERR_ARG,
+                       "data.kernel_fn is given to a learner that has a kernel: set it to NULL, or "
+                       "make the learner with config.kernel NULL");
+    if (data->x != NULL)
+        return kc_fail(err, KC_ERR_ARG,
+                       "data.kernel_fn and data.x are both given: set one of them to NULL");
     if (data->n_samples < 1 || data->n_samples > INT32_MAX)
         return kc_fail(err, KC_ERR_SHAPE, "data.n_samples is %lld, must be 1 to %d",
                        (long long)data->n_samples, (int)INT32_MAX);
@@ -104,8 +114,10 @@ static kc_status read_data(const kc_online *online, const kc_perceptron_data *fr
     KC_TRY(kc_struct_read(data, sizeof *data, from, "data", err));
     if (data->kernel_fn != NULL)
         KC_TRY(check_function(online, data, err));
-    if ((data->x == NULL && data->kernel_fn == NULL) || data->classes == NULL)
-        return kc_fail(err, KC_ERR_ARG, "x or classes is NULL");
+    if (data->x == NULL && data->kernel_fn == NULL)
+        return kc_fail(err, KC_ERR_ARG, "data.x is NULL");
+    if (data->classes == NULL)
+        return kc_fail(err, KC_ERR_ARG, "data.classes is NULL");
     if (data->n_classes != online->n_classes)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, the learner has %d", data->n_classes,
                        online->n_classes);
@@ -117,7 +129,8 @@ static kc_status read_report(const kc_online_report *from, int64_t n_passes, kc_
 {
     KC_TRY(kc_struct_read(out, sizeof *out, from, "report", err));
     if (out->mistakes == NULL || out->criterion == NULL)
-        return kc_fail(err, KC_ERR_ARG, "report: an array is NULL");
+        return kc_fail(err, KC_ERR_ARG, "report.%s is NULL",
+                       out->mistakes == NULL ? "mistakes" : "criterion");
     *out = (kc_online_report){
         .struct_size = out->struct_size,
         .mistakes = out->mistakes,
@@ -176,9 +189,11 @@ kc_status kc_online_create(kc_context *ctx, const kc_online_config *config, kc_o
 
 kc_status kc_online_reserve(kc_context *ctx, kc_online *online, int64_t n_points, kc_error *err)
 {
-    if (ctx == NULL || online == NULL || n_points < 0 || n_points > INT32_MAX)
-        return kc_fail(err, KC_ERR_ARG, "ctx or online is NULL, or n_points is %lld: 0 to %d",
-                       (long long)n_points, INT32_MAX);
+    if (ctx == NULL || online == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL", ctx == NULL ? "ctx" : "online");
+    if (n_points < 0 || n_points > INT32_MAX)
+        return kc_fail(err, KC_ERR_ARG, "n_points is %lld, must be 0 to %d", (long long)n_points,
+                       INT32_MAX);
     if (online->is_learning)
         return kc_fail(err, KC_ERR_ARG, "the learner is learning: a callback can only read it");
     return kc_online_make_room(ctx, online, (size_t)n_points, err);
@@ -211,9 +226,12 @@ kc_status kc_online_learn(kc_context *ctx, const kc_run *run, kc_online *online,
 
     KC_TRY(read_input(online, settings, data, first, report, &in, err));
     if (in.settings.rule == KC_RULE_BATCH)
-        return kc_fail(err, KC_ERR_ARG, "learning sample by sample takes the single rule");
+        return kc_fail(
+            err, KC_ERR_ARG,
+            "settings.rule is batch, must be single: samples are learnt from one by one");
     if (online->set.kernel == NULL)
-        return kc_fail(err, KC_ERR_ARG, "the learner has no kernel: it is fitted to a matrix");
+        return kc_fail(err, KC_ERR_ARG,
+                       "the learner has no kernel: fit it to a kernel matrix by kc_online_fit");
     KC_TRY(kc_call_begin(&call, ctx, run, "learn", err));
     status = kc_call_end(&call, kc_online_run_passes(&call, online, &in.input, &in.report));
     kc_struct_write(report, &in.report, sizeof in.report);
@@ -230,7 +248,8 @@ kc_status kc_online_fit(kc_context *ctx, const kc_run *run, kc_online *online,
 
     KC_TRY(read_input(online, settings, data, first, report, &in, err));
     if (online->budget > 0)
-        return kc_fail(err, KC_ERR_ARG, "a learner with a budget (%zu) learns by kc_online_learn",
+        return kc_fail(err, KC_ERR_ARG,
+                       "the learner has a budget (%zu): it learns by kc_online_learn only",
                        online->budget);
     if (cache_bytes < 0)
         return kc_fail(err, KC_ERR_ARG, "cache_bytes is %lld, must be 0 or more",
@@ -251,8 +270,9 @@ static kc_status check_reading(const kc_online *online, kc_reading reading, kc_e
                        KC_READING_LAST, KC_READING_VOTES);
     if ((reading == KC_READING_MEAN && online->set.time_weighted == NULL) ||
         (reading == KC_READING_VOTES && !online->is_voted))
-        return kc_fail(err, KC_ERR_ARG, "the learner was not made for %s",
-                       reading == KC_READING_MEAN ? "means" : "votes");
+        return kc_fail(err, KC_ERR_ARG, "the learner keeps no %s: make it with config.%s",
+                       reading == KC_READING_MEAN ? "mean" : "votes",
+                       reading == KC_READING_MEAN ? "is_averaged" : "is_voted");
     return KC_OK;
 }
 
@@ -262,7 +282,8 @@ static kc_status check_reading_of_one(const kc_online *online, kc_reading readin
     KC_TRY(check_reading(online, reading, err));
     return reading != KC_READING_VOTES
                ? KC_OK
-               : kc_fail(err, KC_ERR_ARG, "votes are those of many functions, not of one");
+               : kc_fail(err, KC_ERR_ARG,
+                         "reading is KC_READING_VOTES, must be last or mean: many functions vote");
 }
 
 kc_status kc_online_decision(kc_context *ctx, const kc_run *run, const kc_online *online,

@@ -12,19 +12,35 @@ static kc_status read_data(const kc_perceptron_data *from, kc_perceptron_data *d
         return kc_fail(err, KC_ERR_ARG, "data is NULL");
     KC_TRY(kc_struct_read(data, sizeof *data, from, "data", err));
     if (data->x == NULL || data->classes == NULL)
-        return kc_fail(err, KC_ERR_ARG, "x or classes is NULL");
+        return kc_fail(err, KC_ERR_ARG, "data.%s is NULL", data->x == NULL ? "x" : "classes");
     if (data->n_classes < 2)
         return kc_fail(err, KC_ERR_ARG, "there are %d classes, must be at least 2",
                        data->n_classes);
     return kc_perceptron_check_labels(data, data->x->n_rows, err);
 }
 
-static bool has_arrays(const kc_perceptron_state *state)
+/* The name of an array that is missing, by itself or beside its partner; NULL: none. */
+static const char *find_missing_array(const kc_perceptron_state *state)
 {
-    return state->weights != NULL && state->intercepts != NULL && state->mistakes != NULL &&
-           state->criterion != NULL &&
-           (state->time_weighted == NULL) == (state->time_weighted_intercepts == NULL) &&
-           (state->best_weights == NULL) == (state->best_intercepts == NULL);
+    const struct {
+        const char *name;
+        const void *array;
+        bool is_needed;
+    } arrays[] = {
+        {"weights", state->weights, true},
+        {"intercepts", state->intercepts, true},
+        {"mistakes", state->mistakes, true},
+        {"criterion", state->criterion, true},
+        {"time_weighted", state->time_weighted, state->time_weighted_intercepts != NULL},
+        {"time_weighted_intercepts", state->time_weighted_intercepts, state->time_weighted != NULL},
+        {"best_weights", state->best_weights, state->best_intercepts != NULL},
+        {"best_intercepts", state->best_intercepts, state->best_weights != NULL},
+    };
+
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        if (arrays[i].is_needed && arrays[i].array == NULL)
+            return arrays[i].name;
+    return NULL;
 }
 
 /* The caller's structs are as large as the first one says. */
@@ -38,9 +54,10 @@ static kc_status check_state(const kc_perceptron_settings *settings, const kc_pe
 {
     const int64_t counts[] = {state->n_steps, state->n_updates, state->changed_at, state->best_run};
     const uint64_t *r = state->random;
+    const char *missing = find_missing_array(state);
 
-    if (!has_arrays(state))
-        return kc_fail(err, KC_ERR_ARG, "states[%d]: an array is NULL", k);
+    if (missing != NULL)
+        return kc_fail(err, KC_ERR_ARG, "states[%d].%s is NULL", k, missing);
     if (!settings->is_direct && (state->positive < 0 || state->positive >= data->n_classes))
         return kc_fail(err, KC_ERR_ARG, "states[%d]: positive is %d, must be 0 to %d", k,
                        state->positive, data->n_classes - 1);
@@ -110,8 +127,14 @@ kc_status kc_linear_decision(kc_context *ctx, const kc_run *run, const kc_points
 {
     kc_call call;
 
-    if (x == NULL || weights == NULL || intercepts == NULL || out == NULL || n_outputs < 1)
-        return kc_fail(err, KC_ERR_ARG, "x, weights, intercepts or out is NULL, or n_outputs < 1");
+    if (x == NULL || weights == NULL || intercepts == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL",
+                       x == NULL            ? "x"
+                       : weights == NULL    ? "weights"
+                       : intercepts == NULL ? "intercepts"
+                                            : "out");
+    if (n_outputs < 1)
+        return kc_fail(err, KC_ERR_ARG, "n_outputs is %d, must be at least 1", n_outputs);
     KC_TRY(kc_call_begin(&call, ctx, run, "decision", err));
     return kc_call_end(&call,
                        kc_linear_decide(&call, x, weights, intercepts, (size_t)n_outputs, out));
@@ -154,7 +177,8 @@ static kc_status read_history(const kc_perceptron_history *from, kc_perceptron_h
                        "least 0, 0 and 1",
                        (long long)h->n_updates, (long long)h->n_steps, h->n_outputs);
     if (h->n_updates > 0 && (h->x == NULL || h->updates == NULL))
-        return kc_fail(err, KC_ERR_ARG, "history: x or updates is NULL");
+        return kc_fail(err, KC_ERR_ARG, "history.%s is NULL, there are %lld updates",
+                       h->x == NULL ? "x" : "updates", (long long)h->n_updates);
     return check_updates(h, err);
 }
 
@@ -166,9 +190,11 @@ kc_status kc_perceptron_votes(kc_context *ctx, const kc_run *run,
     kc_call call;
 
     KC_TRY(read_history(history, &h, err));
-    if (x == NULL || out == NULL || out_ld < h.n_outputs)
-        return kc_fail(err, KC_ERR_ARG, "x or out is NULL, or out_ld is %lld, must be at least %d",
-                       (long long)out_ld, h.n_outputs);
+    if (x == NULL || out == NULL)
+        return kc_fail(err, KC_ERR_ARG, "%s is NULL", x == NULL ? "x" : "out");
+    if (out_ld < h.n_outputs)
+        return kc_fail(err, KC_ERR_ARG, "out_ld is %lld, must be at least %d", (long long)out_ld,
+                       h.n_outputs);
     KC_TRY(kc_call_begin(&call, ctx, run, "votes", err));
     return kc_call_end(&call, kc_linear_vote(&call, &h, x, out, (size_t)out_ld));
 }
