@@ -277,6 +277,8 @@ class Estimator(BaseEstimator):
 
     def _is_verbose(self) -> bool:
         verbose = self.verbose
+        if verbose is False:
+            return False
         if not isinstance(verbose, bool | np.bool_ | int):
             raise TypeError(f"verbose must be True or False, got {brief(verbose)}")
         return bool(verbose)

@@ -13,9 +13,8 @@
 /* Rows of one chunk at the most: a multiple of the row tiles of the kernels. */
 #define CHUNK_ROWS ((size_t)96)
 
-/* Multiply-adds of one chunk, about two milliseconds, and what it takes to read a given value. */
+/* Multiply-adds of one chunk, about two milliseconds. */
 #define CHUNK_WORK ((size_t)32 << 20)
-#define GIVEN_WORK ((size_t)16)
 
 /* Values of all outputs of a chunk, in bytes, at the most (but at least one row). */
 #define VALUES_BYTES ((size_t)1 << 20)
@@ -137,23 +136,9 @@ static void run_chunk(void *data, size_t chunk, int32_t worker)
     }
 }
 
-/* Multiply-adds for one row. */
-static double row_work(const kc_evaluation *e)
-{
-    const kc_expansion *f = e->f;
-
-    if (f->weights != NULL)
-        return (double)f->n_outputs * (double)f->n_cols;
-    double per_point = (double)f->n_rows + (double)GIVEN_WORK;
-    if (f->kernel != NULL && f->n > 0)
-        per_point =
-            (double)f->n_rows + (double)kc_plan_make(f->kernel, &f->points, &f->points).work;
-    return (double)f->n * per_point;
-}
-
 static size_t choose_rows(const kc_evaluation *e, size_t n_rows)
 {
-    const double by_work = (double)CHUNK_WORK / (1 + row_work(e));
+    const double by_work = (double)CHUNK_WORK / (1 + kc_expansion_row_work(e->f));
     const size_t by_values = VALUES_BYTES / sizeof(double) / e->f->n_outputs;
     size_t rows = kc_min(CHUNK_ROWS, n_rows);
 
@@ -188,7 +173,7 @@ static kc_status run_chunks(kc_call *call, chunks *job, size_t fill_bytes)
     const int32_t n_threads = call->n_threads;
     kc_status status;
 
-    if ((double)job->n_rows * row_work(job->e) < PARALLEL_WORK)
+    if ((double)job->n_rows * kc_expansion_row_work(job->e->f) < PARALLEL_WORK)
         call->n_threads = 1;
     size_workspace(job, fill_bytes);
     job->workspace = kc_call_take(call, (size_t)kc_workers(call, n_chunks), job->workspace_bytes);
@@ -259,7 +244,8 @@ bool kc_expansion_evaluate_few(const kc_expansion *f, const kc_points *x, kc_val
     size_t used;
 
     if (f->kernel == NULL || x->n_rows < 1 || x->n_cols < 1 || (size_t)x->n_cols != f->n_cols ||
-        !kc_packed_are_numbers(&f->points) || (double)x->n_rows * row_work(&e) > MAX_STACK_WORK ||
+        !kc_packed_are_numbers(&f->points) ||
+        (double)x->n_rows * kc_expansion_row_work(f) > MAX_STACK_WORK ||
         !kc_prepare_few(f->kernel, x, row_dtype(f), memory, sizeof memory, &used, &e.x))
         return false;
     job.n_rows = job.rows_per_chunk = e.x.n;

@@ -9,6 +9,9 @@
 /* Weights of sparse points are dense: not where they would take more than this. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
 
+/* What it takes to read a given kernel value, in multiply-adds. */
+#define GIVEN_WORK ((size_t)16)
+
 /* The next piece of *at gets a copy of an array. */
 static const void *copy_array(char **at, const void *from, size_t n_bytes)
 {
@@ -82,6 +85,7 @@ kc_status kc_expansion_create(kc_call *call, kc_expansion *from, kc_expansion *o
 
     *out = *from;
     out->weights = NULL;
+    out->row_work = 0;
     memset(out->owned, 0, sizeof out->owned);
     status = copy_arrays(call, from, out);
     if (status == KC_OK && from->kernel != NULL)
@@ -89,6 +93,7 @@ kc_status kc_expansion_create(kc_call *call, kc_expansion *from, kc_expansion *o
     if (status == KC_OK && pays_to_collapse(out))
         status = collapse(call, out);
     if (status == KC_OK) {
+        out->row_work = kc_expansion_row_work(out);
         from->points = (kc_packed){.dtype = from->dtype};
         return KC_OK;
     }
@@ -104,6 +109,21 @@ void kc_expansion_free(kc_context *ctx, kc_expansion *f)
     kc_free(ctx, f->owned[2]);
     kc_packed_free(ctx, &f->points);
     *f = (kc_expansion){.dtype = f->dtype};
+}
+
+/* ---- Work --------------------------------------------------------------------------------- */
+
+double kc_expansion_row_work(const kc_expansion *f)
+{
+    if (f->row_work > 0)
+        return f->row_work;
+    if (f->weights != NULL)
+        return (double)f->n_outputs * (double)f->n_cols;
+    double per_point = (double)f->n_rows + (double)GIVEN_WORK;
+    if (f->kernel != NULL && f->n > 0)
+        per_point =
+            (double)f->n_rows + (double)kc_plan_make(f->kernel, &f->points, &f->points).work;
+    return (double)f->n * per_point;
 }
 
 /* ---- Weights ------------------------------------------------------------------------------ */

@@ -33,12 +33,16 @@ typedef struct kc_expansion {
     const double *intercepts; /* n_outputs */
     const double *weights;    /* n_outputs * n_cols, w = sum of a_i x_i: where the kernel is linear
                                  and that is less work; else NULL */
+    double row_work;          /* multiply-adds of one row to evaluate; 0: not counted yet */
     void *owned[3];           /* what kc_expansion_free releases, beside the points */
 } kc_expansion;
 
 /* An owned copy of `from`, whose arrays and kernel are borrowed; `from->points` is moved: it is
  * empty afterwards, or untouched on failure.  `out` is empty on failure. */
 kc_status kc_expansion_create(kc_call *call, kc_expansion *from, kc_expansion *out);
+
+/* Multiply-adds of one row to evaluate. */
+double kc_expansion_row_work(const kc_expansion *f);
 
 /* Accepts an empty one. */
 void kc_expansion_free(kc_context *ctx, kc_expansion *f);
