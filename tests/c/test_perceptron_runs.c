@@ -331,6 +331,57 @@ static void decision_values_do_not_depend_on_threads_or_form(void)
     ref_samples_free(&x);
 }
 
+/* A point of the linear kernel for each output: its weights are the vectors. */
+static void weight_vectors_end_in_a_function(void)
+{
+    enum { N_OUT = 3, N_X = 40 };
+    ref_samples x = ref_random(10, N_X, D, 0.4, KC_F64);
+    const double ones[N_OUT * N_OUT] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, b[N_OUT] = {0.5, -0.25, 0};
+    const kc_labels labels = {"xyz", N_OUT, 1, 1};
+    double w[N_OUT * D], found[N_OUT * D], values[N_X * N_OUT], expected[N_X * N_OUT];
+    int32_t classes[N_X];
+    char names[N_OUT];
+    kc_kernel *kernel = NULL;
+    kc_function *f = NULL;
+
+    for (size_t k = 0; k < N_OUT * D; k++)
+        w[k] = kc_rng_uniform(&rng) - 0.5;
+    ref_view vectors = ref_view_make(&(ref_samples){N_OUT, D, w}, REF_DENSE, KC_F64);
+    ref_view v = ref_view_make(&x, REF_DENSE, KC_F64);
+    CHECK(kc_kernel_leaf(ctx, "linear", NULL, 0, &kernel, &err) == KC_OK);
+    const kc_function_parts parts = {
+        .struct_size = sizeof parts,
+        .kernel = kernel,
+        .x = &vectors.points,
+        .dtype = KC_F64,
+        .n_points = N_OUT,
+        .n_cols = D,
+        .n_outputs = N_OUT,
+        .coef = ones,
+        .intercepts = b,
+        .decoder = KC_DECODE_LARGEST,
+        .n_classes = N_OUT,
+        .labels = &labels,
+    };
+    REQUIRE(kc_function_create(ctx, NULL, &parts, &f, &err) == KC_OK);
+    CHECK(kc_function_weights(f, found, N_OUT * D, &err) == KC_OK);
+    CHECK(memcmp(found, w, sizeof w) == 0);
+    CHECK(kc_function_labels(f, names, N_OUT, &err) == KC_OK && memcmp(names, "xyz", N_OUT) == 0);
+    CHECK(kc_function_evaluate(ctx, NULL, f, &v.points, KC_PER_OUTPUT, values, N_OUT, &err) ==
+          KC_OK);
+    CHECK(kc_linear_decision(ctx, NULL, &v.points, w, b, N_OUT, expected, &err) == KC_OK);
+    CHECK(kc_function_predict(ctx, NULL, f, &v.points, 0, classes, &err) == KC_OK);
+    for (size_t k = 0; k < N_X * N_OUT; k++) {
+        CHECK_NEAR(values[k], expected[k], 1e-14);
+        CHECK(values[k / N_OUT * N_OUT + (size_t)classes[k / N_OUT]] >= values[k]);
+    }
+    kc_function_free(ctx, f);
+    kc_kernel_free(ctx, kernel);
+    ref_view_free(&vectors);
+    ref_view_free(&v);
+    ref_samples_free(&x);
+}
+
 static void the_margin_is_the_least_signed_value(void)
 {
     sample_set s = make_set();
@@ -381,6 +432,7 @@ int main(void)
     RUN(bad_arguments_are_named_with_place_and_value);
     RUN(callers_with_older_structs_are_served);
     RUN(decision_values_do_not_depend_on_threads_or_form);
+    RUN(weight_vectors_end_in_a_function);
     RUN(the_margin_is_the_least_signed_value);
     return perceptron_case_end();
 }

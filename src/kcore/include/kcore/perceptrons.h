@@ -99,7 +99,10 @@ KC_API KC_MUST_CHECK kc_status kc_perceptron_run(kc_context *ctx, const kc_run *
                                                  kc_perceptron_state *states, int32_t n_states,
                                                  kc_error *err);
 
-/* out[i * n_outputs + k] = weights[k].x_i + intercepts[k], row by row the same bits. */
+/* out[i * n_outputs + k] = weights[k].x_i + intercepts[k], row by row the same bits, which are
+ * those that learning saw.  As a kc_function (kc_function_create), weight vectors are the points of
+ * a linear kernel, one for each output, with coefficients 1 and 0: its kc_function_weights are the
+ * same bits, its values the same but for rounding. */
 KC_API KC_MUST_CHECK kc_status kc_linear_decision(kc_context *ctx, const kc_run *run,
                                                   const kc_points *x, const double *weights,
                                                   const double *intercepts, int32_t n_outputs,
