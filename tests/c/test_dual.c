@@ -103,15 +103,16 @@ static void sums_are_restored_where_there_is_most_room(void)
     kc_dual dual = {.n_points = 4, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     dual.sum[0] = 0.5;
-    CHECK_NEAR(kc_dual_settle(&dual, 1, beta), 5e-4, 1e-9);
+    kc_dual_settle(&dual, 1, beta);
     CHECK(beta[0] == 4e6 && beta[1] == -3e6 && beta[3] == 0.5);
     CHECK(beta[2] == -1e6);
-    CHECK(kc_dual_settle(&dual, 1, beta) == 0);
+    kc_dual_settle(&dual, 1, beta);
+    CHECK(beta[0] == 4e6 && beta[1] == -3e6 && beta[2] == -1e6 && beta[3] == 0.5);
     /* No variable has room for all of it. */
     double low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, few[3] = {0.75, 0.5, 0.75};
     kc_dual small = {.n_points = 3, .n_layers = 1, .t = t, .lo = low, .hi = high, .tol = 1e-3};
     small.sum[0] = 2.875;
-    CHECK(kc_dual_settle(&small, 1, few) == 0.875);
+    kc_dual_settle(&small, 1, few);
     CHECK(few[0] + few[1] + few[2] == 2.875 && few[0] <= 1 && few[1] <= 1 && few[2] <= 1);
 }
 

@@ -101,6 +101,75 @@ static void a_warm_start_at_the_solution_takes_no_step(void)
     }
 }
 
+/* Regression without a tube, where the primal is a sum of all errors times C: it must be that of
+ * the variables as they were handed out, to the rounding of a gradient computed from them. */
+static result solve_without_tube(const double *k, const double *t, double c, const double *start)
+{
+    double lo[] = {-c, -c, -c, -c}, hi[] = {c, c, c, c};
+    const size_t n = 4;
+    ref_problem p = {.form = REF_SVR, .n = n, .n_layers = 1, .lo = lo, .hi = hi};
+    p.k = (double *)k;
+    p.t = (double *)t;
+    kc_dual dual = pose(&p, 1e-3);
+    dual.start = start;
+    result r = solve_given(ctx, &p, dual, KC_F64);
+    ref_audit audit = ref_check(&p, &r.solution);
+    double rounding = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double size = fabs(t[i]);
+        for (size_t j = 0; j < n; j++)
+            size += fabs(k[i * n + j] * r.solution.beta[j]);
+        rounding = fmax(rounding, 4e-16 * (double)n * size);
+    }
+    CHECK(r.status == KC_OK);
+    CHECK(r.solution.stop == KC_STOP_CONVERGED);
+    CHECK(audit.off_sum <= 4e-16);
+    CHECK(audit.off_grad <= rounding);
+    CHECK_NEAR(r.solution.violation, audit.violation, 2 * rounding);
+    CHECK_NEAR(r.solution.primal, audit.primal, 2 * (double)n * c * rounding);
+    CHECK_NEAR(r.solution.gap, audit.primal - audit.dual, 2 * (double)n * c * rounding);
+    return r;
+}
+
+static void sums_restored_after_many_steps_are_in_the_certificate(void)
+{
+    const double x[] = {-0.123, 0.735, 2.084, 0}, t[] = {1.895, 0.394, -2.051, 1.7};
+    double k[16];
+
+    for (size_t i = 0; i < 16; i++)
+        k[i] = x[i / 4] * x[i % 4];
+    result r = solve_without_tube(k, t, 1000, NULL);
+    CHECK(r.solution.n_iter > 10000);
+    drop(&r);
+}
+
+/* Their sum is zero: that of the group says nothing of them. */
+static void residues_put_on_zero_are_in_the_certificate(void)
+{
+    const double k[16] = {[0] = 1, [5] = 1, [10] = 1, [15] = 1};
+    const double t[] = {9e-8, -9e-8, 1, -1};
+    result r = solve_without_tube(k, t, 1e8, t);
+
+    CHECK(r.solution.n_iter == 0);
+    CHECK(r.solution.beta[0] == 0 && r.solution.beta[1] == 0);
+    CHECK_NEAR(r.solution.gap, 18, 1e-6);
+    drop(&r);
+}
+
+/* What is a rounding of the others moves the gradient at a sample that is far from them. */
+static void a_sum_restored_at_an_outlier_is_in_the_certificate(void)
+{
+    const double k[16] = {[0] = 1, [5] = 1, [10] = 1, [15] = 3e7};
+    const double t[] = {100, -101 + 0x1p-45, 1, 0};
+    result r = solve_without_tube(k, t, 1000, t);
+
+    CHECK(r.solution.n_iter == 0);
+    CHECK(r.solution.beta[3] == -0x1p-45);
+    CHECK(r.solution.gap > 1e-4);
+    drop(&r);
+}
+
 static void max_iter_ends_the_fit_with_a_feasible_point(void)
 {
     kc_rng rng = kc_rng_seed(9);
@@ -274,6 +343,9 @@ int main(void)
     RUN(duplicated_points_reach_the_optimum);
     RUN(indefinite_matrices_end_at_a_stationary_point);
     RUN(a_warm_start_at_the_solution_takes_no_step);
+    RUN(sums_restored_after_many_steps_are_in_the_certificate);
+    RUN(residues_put_on_zero_are_in_the_certificate);
+    RUN(a_sum_restored_at_an_outlier_is_in_the_certificate);
     RUN(max_iter_ends_the_fit_with_a_feasible_point);
     RUN(one_point_or_nothing_free_to_move_is_solved_at_once);
     RUN(a_tolerance_below_rounding_ends_as_stalled_or_converged);

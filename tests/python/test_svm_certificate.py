@@ -35,6 +35,22 @@ def test_millions_of_steps_with_a_huge_c_leave_exact_sums_and_a_true_gap(seed):
     assert_certified(problem, model, audit.spread(model, 5), model.intercept_[0])
 
 
+@pytest.mark.parametrize("C", [1e3, 1e5])
+def test_sums_restored_after_many_steps_to_a_solution_leave_a_true_gap(C):
+    """Without a tube every error counts C times: also one far below tol."""
+    X = np.array([[-0.123], [0.735], [2.084], [0.0]])
+    y = np.array([1.895, 0.394, -2.051, 1.7])
+    model = SVR(kernel="linear", C=C, epsilon=0.0).fit(X, y)
+    assert model.fit_report_.converged
+    assert model.n_iter_ > 10_000
+    problem = audit.eps_svr(X @ X.T, y, C, 0.0)
+    found = problem.audit(audit.spread(model, 4), model.intercept_[0])
+    rounding = 1e-14 * abs(model.dual_coef_).sum()
+    assert model.fit_report_.violation == pytest.approx(found.violation, abs=rounding)
+    assert model.fit_report_.primal == pytest.approx(found.primal, abs=4 * C * rounding)
+    assert model.fit_report_.gap == pytest.approx(found.gap, abs=4 * C * rounding)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("max_iter", [1, 7, 60, 500, 4000])
 @pytest.mark.parametrize("n", [30, 300, 1300])

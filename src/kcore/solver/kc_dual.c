@@ -140,7 +140,7 @@ static double find_missing(const double *beta, size_t n, double sum)
 /* Gives what is missing to the variable that has most room before a bound or a kink.  Where none
  * has so much, rounding is left as it is: a variable that it took off a bound would be a free one.
  */
-static double restore_sum(const kc_dual *dual, int32_t g, double *beta)
+static void restore_sum(const kc_dual *dual, int32_t g, double *beta)
 {
     const size_t n = dual->n_points;
     const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
@@ -160,16 +160,12 @@ static double restore_sum(const kc_dual *dual, int32_t g, double *beta)
         beta[roomiest] += missing;
     else if (fabs(missing) > ROUNDING_OF_SUM * size)
         spend(lo, hi, beta, n, false, spend(lo, hi, beta, n, true, missing));
-    else
-        return 0;
-    return fabs(missing);
 }
 
-double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
+void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
 {
     const size_t n = dual->n_points;
     const double most = largest_diag != 0 ? RESIDUE_TOL_SHARE * dual->tol / largest_diag : HUGE_VAL;
-    double moved = 0;
 
     for (int32_t g = 0; g < dual->n_layers; g++, beta += n) {
         const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
@@ -180,9 +176,8 @@ double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
         for (size_t p = 0; p < n; p++)
             beta[p] = settle_one(beta[p], lo[p], hi[p], size, most);
         if (!dual->is_box_only)
-            moved += restore_sum(dual, g, beta);
+            restore_sum(dual, g, beta);
     }
-    return moved;
 }
 
 /* ---- Certificate --------------------------------------------------------------------------- */

@@ -137,10 +137,10 @@ kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err);
 void kc_dual_start_evenly(const kc_dual *dual, double *beta);
 
 /* Puts variables that rounding left beside a bound, or beside zero, on it, so that counts of
- * support vectors and free variables are what is meant (the gradient stays as it is to rounding,
- * given the largest K(x, x)); then restores the sums, from which the rounding of many steps leads
- * away. Returns by how much variables moved for the sums. */
-double kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
+ * support vectors and free variables are what is meant (the gradient changes by a small part of
+ * tol, given the largest K(x, x)); then restores the sums, from which the rounding of many steps
+ * leads away. */
+void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
 
 /* The pair steps that the problem allows: its max_iter, or the default. */
 int64_t kc_dual_max_iter(const kc_dual *dual);
@@ -162,8 +162,9 @@ double kc_dual_objective(const kc_dual *dual, const double *beta, const double *
 /* Solves; KC_OK also where it did not converge (see stop).  Errors are of memory and of kernel
  * values that are not finite, of a problem that has no feasible point, and KC_ERR_CANCELLED.
  *
- * Where it did not converge, the certificate is that of a gradient computed anew.  A time limit
- * leaves time for that; where it does not suffice, there is no certificate.  Where time is over
+ * Where it did not converge, or settling moved coefficients by more than their rounding, the
+ * certificate is that of a gradient computed anew.  A time limit leaves time for that; where it
+ * does not suffice, there is no certificate.  Where time is over
  * before the first step, or there is no store since it was over before that, the solution is the
  * start: the caller's; else zeros, or sums spread evenly with intercepts of 0.
  *

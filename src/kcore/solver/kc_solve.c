@@ -1,4 +1,5 @@
 /* Solves the one problem: from a start, by one method after the other, to a certificate. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -193,14 +194,51 @@ static void describe_solution(const kc_state *s, kc_solution *out)
     out->n_row_visits = s->n_visits;
 }
 
+/* By what a coefficient moves values of the gradient at samples of length 1, at the most: |x|. */
+static double length_at(const kc_state *s, size_t p)
+{
+    const size_t point = kc_cols_point(&s->dual.cols, p);
+
+    return sqrt(fabs(kc_number_at(kc_store_diag(s->store), point, kc_store_dtype(s->store))));
+}
+
+/* Whether coefficients that were `before` have moved by no more than the rounding of a gradient
+ * that is computed from them: plainly, and in what they do where samples differ in length. */
+static bool is_gradient_kept(const kc_state *s, const double *before)
+{
+    double moved = 0, size = 0, moved_length = 0, length = 0;
+
+    for (size_t p = 0; p < s->dual.n_points; p++) {
+        const double b = kc_dual_coefficient(&s->dual, s->beta, p);
+        const double apart = fabs(b - before[p]), x = length_at(s, p);
+
+        moved += apart;
+        size += fabs(b);
+        moved_length += apart * x;
+        length += fabs(b) * x;
+    }
+    const double share = s->tuning->finish.drift_ulps * DBL_EPSILON;
+    return moved <= share * size && moved_length <= share * length;
+}
+
+/* Puts variables where they belong; whether the gradient is still theirs. */
+static bool settle(kc_state *s)
+{
+    double *before = s->next_grad;
+
+    for (size_t p = 0; p < s->dual.n_points; p++)
+        before[p] = kc_dual_coefficient(&s->dual, s->beta, p);
+    kc_dual_settle(&s->dual, s->largest_diag, s->beta);
+    return is_gradient_kept(s, before);
+}
+
 /* Makes the sums and the numbers exact.  *is_done: unless rounding of the sums was all that made a
  * solution of it. */
 static kc_status finish_solution(kc_state *s, const kc_dual *dual, kc_solution *out, bool *is_done)
 {
-    const double moved = kc_dual_settle(dual, s->largest_diag, s->beta);
+    const bool is_kept = settle(s);
     const bool is_converged = s->stop == KC_STOP_CONVERGED;
-    bool is_fresh =
-        is_converged && moved * s->largest_diag <= s->tuning->finish.drift_tol_share * dual->tol;
+    bool is_fresh = is_converged && is_kept;
 
     if (!is_fresh && s->stop != KC_STOP_UNBOUNDED)
         KC_TRY(refresh_gradient(s, &is_fresh));

@@ -266,9 +266,12 @@ const kc_tuning kc_tuning_default = {
              * that need less have no function: |w| can be told no better from its rounding.
              * [reason] */
             .tube_empty_share = 1e-5,
-            /* share of tol that a gradient may be off before it is computed anew, after which there
-             * may be more to do, but only so often.  [reason] */
-            .drift_tol_share = 1e-3,
+            /* units in the last place of all coefficients together that they may move before the
+             * gradient is computed anew, which is off by so much itself; after that there may be
+             * more to do, but only so often.  N steps lead away from sums by some sqrt(N) roundings
+             * of one coefficient: n support vectors come to it in n^2 steps, beside which their
+             * rows cost nothing.  [reason] */
+            .drift_ulps = 1.0,
             .turns_max = 4,
             /* What times are foretold from may have been better off; and what the last gradient may
              * take beyond a time limit, in seconds.  [blocks were up to two seconds late] */
