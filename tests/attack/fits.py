@@ -356,7 +356,7 @@ def check_numbers(problem: Problem, part: Part, error: Any, said: Any) -> None:
         if said.converged:
             assert violation <= problem.tol + allowed, ("tol", violation, allowed)
     size = np.maximum(abs(whole.hi), abs(whole.lo))
-    if problem.kind in ("c_svc", "eps_svr") and math.isfinite(size.max()):
+    if problem.kind in ("c_svc", "eps_svr", "one_class") and math.isfinite(size.max()):
         of_primal = of_dual + size @ (error + 4e-16 * abs(part.intercept))
         off = abs(said.primal - found.primal)
         assert off <= of_primal, ("primal", said.primal, found.primal, of_primal)

@@ -188,6 +188,13 @@ static void the_certificate_holds_at_any_feasible_point(void)
         CHECK_NEAR(s.gap, audit.primal - audit.dual, tol);
         CHECK(s.gap >= 0);
         CHECK_NEAR(-kc_dual_objective(&dual, s.beta, s.grad), audit.dual, tol);
+        /* ... and whatever the intercept. */
+        s.intercept[0] += 0.25;
+        s.intercept[1] += 0.25;
+        kc_dual_certify_at(&dual, &s);
+        audit = ref_check(&p, &s);
+        CHECK_NEAR(s.primal, audit.primal, tol);
+        CHECK_NEAR(s.gap, audit.primal - audit.dual, tol);
         free(s.grad);
         ref_free(&p);
     }

@@ -79,14 +79,22 @@ def test_a_fit_that_was_stopped_early_is_certified_as_it_is(name, n, max_iter, k
     if name == "NuSVC":
         scale = 0.3 * n / abs(b).sum()
         b, intercept = audit.unscale(b, intercept, 0.3, np.ones(n))
-    if name in ("NuSVR", "NuSVC", "OneClassSVM"):
-        # The primal values of these audits are those of the best tube, margin or boundary.
+    if name in ("NuSVR", "NuSVC"):
+        # The primal values of these audits are those of the best tube or margin.
         found, report = problem.audit(b, intercept), model.fit_report_
         assert found.box == 0
         assert report.dual * scale**2 == pytest.approx(found.dual, rel=1e-9, abs=1e-9)
         assert report.gap >= 0
         return
     assert_certified(problem, model, b, intercept)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-6])
+def test_a_boundary_that_encloses_the_free_samples_is_in_the_certificate(tol):
+    X = np.random.default_rng(1).standard_normal((300, 3))
+    model = OneClassSVM(nu=0.3, gamma=0.3, tol=tol, precision="float64").fit(X)
+    problem = audit.one_class(audit.kernel_matrix("rbf", X, X, gamma=0.3), 0.3, np.ones(300))
+    assert_certified(problem, model, audit.spread(model, 300), model.intercept_[0])
 
 
 def test_the_path_names_the_methods_that_ran():

@@ -372,6 +372,17 @@ static void certify_tube(const kc_dual *dual, kc_solution *solution)
     solution->gap = fmax(solution->primal - solution->dual, 0);
 }
 
+void kc_dual_certify_at(const kc_dual *dual, kc_solution *solution)
+{
+    solution->dual = -kc_dual_objective(dual, solution->beta, solution->grad);
+    if (is_hard_tube(dual))
+        certify_tube(dual, solution);
+    else if (has_infinite_box(dual))
+        certify_margins(dual, solution);
+    else
+        certify_boxes(dual, solution);
+}
+
 void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
 {
     solution->violation = -HUGE_VAL;
@@ -384,13 +395,7 @@ void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
     }
     if (dual->n_layers == 1)
         solution->intercept[1] = 0;
-    solution->dual = -kc_dual_objective(dual, solution->beta, solution->grad);
-    if (is_hard_tube(dual))
-        certify_tube(dual, solution);
-    else if (has_infinite_box(dual))
-        certify_margins(dual, solution);
-    else
-        certify_boxes(dual, solution);
+    kc_dual_certify_at(dual, solution);
     if (!isfinite(solution->dual)) { /* sums of huge values: there is no certificate */
         solution->violation = solution->gap = HUGE_VAL;
         if (solution->stop == KC_STOP_CONVERGED)

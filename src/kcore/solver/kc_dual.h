@@ -176,4 +176,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
  * infinite. */
 void kc_dual_certify(const kc_dual *dual, kc_solution *solution);
 
+/* From beta, grad and intercepts of the caller's choice: primal, dual and gap. */
+void kc_dual_certify_at(const kc_dual *dual, kc_solution *solution);
+
 #endif

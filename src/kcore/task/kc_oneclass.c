@@ -5,7 +5,7 @@
  * Samples free in their box lie on the boundary, f = 0: the intercept is minus libsvm's rho.  The
  * tolerance and rounding leave them a little on either side of it, which would be a matter of
  * chance and could put more than the part nu outside.  So the boundary is drawn just beyond the
- * last of them: samples on it count as inside. */
+ * last of them: samples on it count as inside, and the certificate is that of this boundary. */
 #include <math.h>
 
 #include "task/kc_form.h"
@@ -46,9 +46,14 @@ static double enclose_free(const kc_dual *dual, const kc_solution *solution)
 static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dual,
                       const kc_solution *solution, kc_form_output *out)
 {
+    kc_solution enclosed = *solution;
+
     (void)call;
-    kc_form_finish(in, dual, solution, 1, out);
-    out->intercept = enclose_free(dual, solution);
+    enclosed.intercept[0] = enclose_free(dual, solution);
+    if (isfinite(solution->gap))
+        kc_dual_certify_at(dual, &enclosed);
+    kc_form_finish(in, dual, &enclosed, 1, out);
+    out->intercept = enclosed.intercept[0];
     return KC_OK;
 }
 
