@@ -447,8 +447,8 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t multiclass
         int32_t n_classes
         kc_dtype dtype
-        int64_t n_problems
         int64_t n_coef_rows
+        int64_t n_problems
         int64_t n_support
         int64_t n_cols
         const kc_kernel *kernel

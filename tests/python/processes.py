@@ -29,17 +29,22 @@ def seconds_to_stop(call, after):
     sent = []
 
     def interrupt():
+        is_calling.wait()
         time.sleep(after)
         before.update(waits_for_a_cpu())
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = {}
+    def begin():
+        is_calling.set()
+        call()
 
+    before = {}
+    is_calling = threading.Event()
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        call()
+        begin()
     waited = time.perf_counter() - sent[0]
     late = [seconds - before.get(one, 0) for one, seconds in waits_for_a_cpu().items()]
     thread.join()
