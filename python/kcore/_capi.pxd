@@ -383,6 +383,7 @@ cdef extern from "kcore/kcore.h" nogil:
         KC_STOP_CALLER = 3
         KC_STOP_STALLED = 4
         KC_STOP_UNBOUNDED = 5
+        KC_STOP_NO_MARGIN = 6
 
     const char *kc_stop_name(kc_stop stop)
 

@@ -75,7 +75,7 @@ static void residues_of_rounding_are_put_on_their_bounds(void)
     for (int p = 0; p < 7; p++)
         before += beta[p];
     dual.sum[0] = before;
-    kc_dual_settle(&dual, 1, beta);
+    kc_dual_settle(&dual, dual.tol, 1, beta);
     CHECK(beta[0] == hi[0] && beta[1] == 0 && beta[3] == 0 && beta[4] == lo[4] && beta[5] == 0);
     CHECK_NEAR(beta[2], 0.1, 1e-15);
     for (int p = 0; p < 7; p++)
@@ -85,13 +85,13 @@ static void residues_of_rounding_are_put_on_their_bounds(void)
     double small[7] = {0.3 - 1e-12, 1e-12, 0, -1e-12, 0, -1e-12, 1e-12}, copy[7];
     memcpy(copy, small, sizeof copy);
     dual.sum[0] = small[0] + small[1] + small[3] + small[5] + small[6];
-    kc_dual_settle(&dual, 1, small);
+    kc_dual_settle(&dual, dual.tol, 1, small);
     CHECK(memcmp(copy, small, sizeof copy) == 0);
     /* So does what large kernel values make count. */
     double tiny[7] = {1e-16, 0, 0, 0, 0, -1e-16, 0};
     memcpy(copy, tiny, sizeof copy);
     dual.sum[0] = 0;
-    kc_dual_settle(&dual, 1e15, tiny);
+    kc_dual_settle(&dual, dual.tol, 1e15, tiny);
     CHECK(memcmp(copy, tiny, sizeof copy) == 0);
 }
 
@@ -103,16 +103,16 @@ static void sums_are_restored_where_there_is_most_room(void)
     kc_dual dual = {.n_points = 4, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .tol = 1e-3};
 
     dual.sum[0] = 0.5;
-    kc_dual_settle(&dual, 1, beta);
+    kc_dual_settle(&dual, dual.tol, 1, beta);
     CHECK(beta[0] == 4e6 && beta[1] == -3e6 && beta[3] == 0.5);
     CHECK(beta[2] == -1e6);
-    kc_dual_settle(&dual, 1, beta);
+    kc_dual_settle(&dual, dual.tol, 1, beta);
     CHECK(beta[0] == 4e6 && beta[1] == -3e6 && beta[2] == -1e6 && beta[3] == 0.5);
     /* No variable has room for all of it. */
     double low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, few[3] = {0.75, 0.5, 0.75};
     kc_dual small = {.n_points = 3, .n_layers = 1, .t = t, .lo = low, .hi = high, .tol = 1e-3};
     small.sum[0] = 2.875;
-    kc_dual_settle(&small, 1, few);
+    kc_dual_settle(&small, small.tol, 1, few);
     CHECK(few[0] + few[1] + few[2] == 2.875 && few[0] <= 1 && few[1] <= 1 && few[2] <= 1);
 }
 
@@ -142,7 +142,7 @@ static void variables_at_a_kink_take_no_residue(void)
     kc_dual dual = {
         .n_points = 3, .n_layers = 1, .t = t, .lo = lo, .hi = hi, .epsilon = 0.1, .tol = 1e-3};
 
-    kc_dual_settle(&dual, 1, beta);
+    kc_dual_settle(&dual, dual.tol, 1, beta);
     CHECK(beta[0] == 1 && beta[1] == -1 && beta[2] == 0);
 }
 

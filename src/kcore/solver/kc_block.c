@@ -10,6 +10,7 @@
 
 #include "solver/kc_block_impl.h"
 #include "solver/kc_foresight.h"
+#include "solver/kc_scale.h"
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
@@ -240,7 +241,7 @@ static bool are_blocks_over(kc_blocks *s, double violation, int64_t last_step)
 
     state->n_steps = s->pairs.n_steps;
     kc_state_tell(state, s->pairs.objective, violation);
-    if (violation < state->dual.tol)
+    if (kc_scale_is_solved(state, violation))
         state->stop = KC_STOP_CONVERGED;
     else if (!isfinite(violation))
         state->stop = KC_STOP_STALLED;

@@ -29,7 +29,7 @@ static double choose_inner_tol(const kc_blocks *s, double violation)
     const kc_block_tuning *tuning = &s->state->tuning->block;
     const bool is_late = violation < tuning->late_tols * s->inner_tol && !kc_block_is_too_full(s);
 
-    return fmax(tuning->inner_tol_share * s->state->dual.tol,
+    return fmax(tuning->inner_tol_share * s->state->tol,
                 (is_late ? tuning->inner_share_late : tuning->inner_share) * violation);
 }
 
@@ -100,13 +100,14 @@ static void load_block(kc_blocks *s)
                         .n = w,
                         .n_layers = dual->n_layers,
                         .epsilon = dual->epsilon,
-                        .exact_below = s->state->tuning->pairs.exact_tols * dual->tol,
+                        .exact_below = s->state->tuning->pairs.exact_tols * s->state->tol,
                         .dtype = s->sub.dtype,
                         .is_rounded = is_rounded(s),
                         .gram = s->sub.values,
                         .ld = s->sub.ld,
                         .reserve = reserve_block_end,
                         .reserve_data = s,
+                        .scale = s->state->scale,
                         .n_steps = pairs->n_steps,
                         .objective = pairs->objective};
     pairs->grad = next += stride;

@@ -18,6 +18,8 @@ const char *kc_stop_name(kc_stop stop)
         return "stalled";
     case KC_STOP_UNBOUNDED:
         return "unbounded";
+    case KC_STOP_NO_MARGIN:
+        return "no_margin";
     }
     return "unknown";
 }
@@ -162,10 +164,10 @@ static void restore_sum(const kc_dual *dual, int32_t g, double *beta)
         spend(lo, hi, beta, n, false, spend(lo, hi, beta, n, true, missing));
 }
 
-void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta)
+void kc_dual_settle(const kc_dual *dual, double tol, double largest_diag, double *beta)
 {
     const size_t n = dual->n_points;
-    const double most = largest_diag != 0 ? RESIDUE_TOL_SHARE * dual->tol / largest_diag : HUGE_VAL;
+    const double most = largest_diag != 0 ? RESIDUE_TOL_SHARE * tol / largest_diag : HUGE_VAL;
 
     for (int32_t g = 0; g < dual->n_layers; g++, beta += n) {
         const double *lo = dual->lo + (size_t)g * n, *hi = dual->hi + (size_t)g * n;
@@ -188,19 +190,20 @@ typedef struct summary {
     double mu;
 } summary;
 
-static summary summarise(const kc_dual *dual, const kc_solution *solution, int32_t g)
+static summary summarise(const kc_dual *dual, const double *all_beta, const double *grad,
+                         int32_t g)
 {
     size_t n = dual->n_points;
     const double *lo = dual->lo + (size_t)g * n;
     const double *hi = dual->hi + (size_t)g * n;
-    const double *beta = solution->beta + (size_t)g * n;
+    const double *beta = all_beta + (size_t)g * n;
     summary s = {-HUGE_VAL, HUGE_VAL, 0};
     double total = 0;
     size_t n_free = 0;
 
     for (size_t p = 0; p < n; p++) {
-        double up = solution->grad[p] + kc_rise(dual->epsilon, beta[p], hi[p]);
-        double low = solution->grad[p] + kc_fall(dual->epsilon, beta[p], lo[p]);
+        double up = grad[p] + kc_rise(dual->epsilon, beta[p], hi[p]);
+        double low = grad[p] + kc_fall(dual->epsilon, beta[p], lo[p]);
         s.max_up = kc_higher(up, s.max_up);
         s.min_low = kc_lower(low, s.min_low);
         if (kc_is_free(dual->epsilon, beta[p], lo[p], hi[p])) {
@@ -217,6 +220,12 @@ static summary summarise(const kc_dual *dual, const kc_solution *solution, int32
     else
         s.mu = isfinite(s.max_up) ? s.max_up : isfinite(s.min_low) ? s.min_low : 0;
     return s;
+}
+
+void kc_dual_multipliers(const kc_dual *dual, const double *beta, const double *grad, double *mu)
+{
+    for (int32_t g = 0; g < dual->n_layers; g++)
+        mu[g] = summarise(dual, beta, grad, g).mu;
 }
 
 /* max over lo <= x <= hi of x v - epsilon |x|: at an end of the box or at the kink. */
@@ -237,6 +246,41 @@ static double half_norm(const kc_dual *dual, const double *beta, const double *g
     for (size_t p = 0; p < dual->n_points; p++)
         total += kc_dual_coefficient(dual, beta, p) * (dual->t[p] - grad[p]);
     return 0.5 * total;
+}
+
+double kc_dual_norm_squared(const kc_dual *dual, const double *beta, const double *grad)
+{
+    double total = 0;
+
+    for (size_t p = 0; p < dual->n_points; p++)
+        total -= kc_dual_coefficient(dual, beta, p) * grad[p];
+    return total;
+}
+
+/* At the solution, |w|^2 = sum |b| r - sum of what bounded variables are beyond their margins.  A
+ * part of a problem does not have all of w; it has a scale. */
+double kc_dual_scale(const kc_dual *dual, const double *beta, const double *grad, const double *mu)
+{
+    if (!dual->is_scaled)
+        return 1;
+    const double r = (mu[1] - mu[0]) / 2;
+    if (dual->n_whole > 0)
+        return r;
+    return kc_higher(r, kc_dual_norm_squared(dual, beta, grad) / (dual->sum[0] - dual->sum[1]));
+}
+
+double kc_dual_gap(const kc_dual *dual, const double *beta, const double *grad, const double *mu)
+{
+    double gap = 0;
+
+    for (int32_t g = 0; g < dual->n_layers; g++)
+        for (size_t p = 0; p < dual->n_points; p++) {
+            const size_t v = (size_t)g * dual->n_points + p;
+            const double value = grad[p] - mu[g];
+            gap += best_in_box(value, dual->lo[v], dual->hi[v], dual->epsilon) - beta[v] * value +
+                   dual->epsilon * fabs(beta[v]);
+        }
+    return gap;
 }
 
 /* t'b - sum of phi. */
@@ -372,6 +416,14 @@ static void certify_tube(const kc_dual *dual, kc_solution *solution)
     solution->gap = fmax(solution->primal - solution->dual, 0);
 }
 
+bool kc_dual_is_solved(const kc_dual *dual, const kc_solution *solution)
+{
+    const double scale =
+        kc_dual_scale(dual, solution->beta, solution->grad, solution->intercept);
+
+    return !(solution->violation >= dual->tol * scale);
+}
+
 void kc_dual_certify_at(const kc_dual *dual, kc_solution *solution)
 {
     solution->dual = -kc_dual_objective(dual, solution->beta, solution->grad);
@@ -387,7 +439,7 @@ void kc_dual_certify(const kc_dual *dual, kc_solution *solution)
 {
     solution->violation = -HUGE_VAL;
     for (int32_t g = 0; g < dual->n_layers; g++) {
-        summary s = summarise(dual, solution, g);
+        summary s = summarise(dual, solution->beta, solution->grad, g);
         solution->intercept[g] = s.mu;
         const double violation =
             dual->is_box_only ? fmax(s.max_up, -s.min_low) : s.max_up - s.min_low;

@@ -52,6 +52,7 @@ typedef struct kc_dual {
     size_t n_points;     /* kc_cols_count(&cols), >= 1 */
     int32_t n_layers;    /* 1 or 2 */
     bool is_box_only;    /* there are no groups */
+    bool is_scaled;      /* nu-SVC: tol is that of the solution divided by kc_dual_scale */
     double sum[2];       /* of the groups */
     double epsilon;      /* >= 0 */
     const double *t;     /* n_points */
@@ -138,9 +139,9 @@ void kc_dual_start_evenly(const kc_dual *dual, double *beta);
 
 /* Puts variables that rounding left beside a bound, or beside zero, on it, so that counts of
  * support vectors and free variables are what is meant (the gradient changes by a small part of
- * tol, given the largest K(x, x)); then restores the sums, from which the rounding of many steps
+ * `tol`, given the largest K(x, x)); then restores the sums, from which the rounding of many steps
  * leads away. */
-void kc_dual_settle(const kc_dual *dual, double largest_diag, double *beta);
+void kc_dual_settle(const kc_dual *dual, double tol, double largest_diag, double *beta);
 
 /* The pair steps that the problem allows: its max_iter, or the default. */
 int64_t kc_dual_max_iter(const kc_dual *dual);
@@ -151,6 +152,20 @@ bool kc_dual_suits_matrix(size_t n_points);
 /* grad = t - K b, from nothing: as many rows as b has nonzeros. */
 kc_status kc_dual_gradient(kc_call *call, kc_store *store, const kc_dual *dual, const double *beta,
                            double *grad);
+
+/* The multipliers of the layers, as the certificate has them. */
+void kc_dual_multipliers(const kc_dual *dual, const double *beta, const double *grad, double *mu);
+
+/* |w|^2 = b'K b where t is 0, but for what a refinement adds to it; negative by rounding at most.
+ */
+double kc_dual_norm_squared(const kc_dual *dual, const double *beta, const double *grad);
+
+/* What the solution is divided by: 1, or half the distance of the two multipliers, and at least
+ * what it is at the solution of any problem with this |w|: |w|^2 / sum |b|. */
+double kc_dual_scale(const kc_dual *dual, const double *beta, const double *grad, const double *mu);
+
+/* The gap by these multipliers. */
+double kc_dual_gap(const kc_dual *dual, const double *beta, const double *grad, const double *mu);
 
 /* Half the width of the tube that a function with one layer keeps: epsilon, or its largest error
  * where that is more. */
@@ -170,6 +185,9 @@ double kc_dual_objective(const kc_dual *dual, const double *beta, const double *
  *
  * Equal bits for every number of threads and every cache size, but for time limits. */
 kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_solution *out);
+
+/* Whether a certified solution keeps tol, after the division by its scale. */
+bool kc_dual_is_solved(const kc_dual *dual, const kc_solution *solution);
 
 /* From beta and grad: intercepts, violation, primal, dual and gap.  Where a box is infinite, the
  * primal point is the solution scaled until every margin holds; without such a scale the gap is

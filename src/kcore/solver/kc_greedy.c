@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "solver/kc_microset.h"
+#include "solver/kc_scale.h"
 
 typedef struct greedy {
     kc_state *state;
@@ -152,14 +153,14 @@ static bool is_due(const greedy *s, int64_t last_step)
 {
     const double violation = kc_scan_violation(&s->scan);
 
-    return !(violation >= s->state->dual.tol) || !isfinite(violation) ||
+    return !(violation >= s->state->tol) || !isfinite(violation) ||
            s->microset.n_steps >= last_step || s->n_rounds >= s->next_poll ||
            s->n_visits >= s->next_look || s->n_visits >= s->next_scaling;
 }
 
 static bool are_rounds_over(greedy *s, double violation, int64_t last_step)
 {
-    if (violation < s->state->dual.tol)
+    if (kc_scale_is_solved(s->state, violation))
         s->state->stop = KC_STOP_CONVERGED;
     else if (!isfinite(violation))
         s->state->stop = KC_STOP_STALLED;

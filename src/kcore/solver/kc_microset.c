@@ -119,13 +119,14 @@ static void load(kc_microset *h, const kc_step_set *pending)
                           .n_layers = dual->n_layers,
                           .epsilon = dual->epsilon,
                           .over = h->over,
-                          .exact_below = h->state->tuning->pairs.exact_tols * dual->tol,
+                          .exact_below = h->state->tuning->pairs.exact_tols * h->state->tol,
                           .lanes = KC_F64,
                           .grad = h->grad,
                           .dtype = dtype,
                           .diag = h->diag,
                           .gram = h->values,
                           .ld = MAX_MEMBERS,
+                          .scale = h->state->scale,
                           .n_steps = h->n_steps,
                           .objective = h->objective};
     for (int32_t g = 0; g < dual->n_layers; g++) {
@@ -211,7 +212,7 @@ kc_status kc_microset_solve(kc_microset *h, const kc_step_set *pending, int64_t 
         return KC_OK;
     KC_TRY(gather_values(h, pending));
     load(h, pending);
-    const double tol = fmax(tuning->inner_tol_share * h->state->dual.tol,
+    const double tol = fmax(tuning->inner_tol_share * h->state->tol,
                             tuning->inner_share * kc_pairs_violation(&h->pairs, &g));
     KC_TRY(kc_pairs_run(h->state->call, &h->pairs, tol, left < limit ? left : limit, &stop));
     out->n_steps = h->n_steps = h->pairs.n_steps;

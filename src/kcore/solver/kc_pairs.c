@@ -326,7 +326,7 @@ static void tell(kc_call *call, const kc_pairs *pairs, double violation)
     call->progress.n_iter = pairs->n_steps;
     if (!pairs->is_rounded)
         call->progress.objective = pairs->objective;
-    call->progress.violation = violation;
+    call->progress.violation = pairs->scale > 0 ? violation / pairs->scale : violation;
 }
 
 static kc_status run_pair_steps(kc_call *call, kc_pairs *pairs, double tol, int64_t last,

@@ -34,6 +34,7 @@ typedef struct kc_pairs {
     void *up[2], *low[2]; /* + */
     kc_dtype dtype;       /* of rows and diag */
     void *diag;           /* + */
+    double scale;         /* callers are told violations divided by it; 0: as they are */
     bool is_rounded;      /* rows are: callers are not told an objective that is by them */
     const void *gram;     /* row p at gram + p * ld entries; NULL: rows are fetched */
     size_t ld;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "solver/kc_active_set.h"
+#include "solver/kc_scale.h"
 #include "solver/kc_smo.h"
 
 typedef struct level {
@@ -25,7 +26,7 @@ typedef struct level {
 
 bool kc_shrink_suits(const kc_state *s)
 {
-    return !s->is_hard && kc_store_can_part(s->store);
+    return !s->is_hard && (!s->dual.is_scaled || s->has_margin) && kc_store_can_part(s->store);
 }
 
 /* Room for the parts of a level. */
@@ -143,6 +144,7 @@ static kc_status open_part(level *whole, size_t n, level *part)
         memcpy(part->own.grad, a.grad, n * sizeof *a.grad);
         part->own.n_steps = s->n_steps;
         part->own.n_visits = s->n_visits;
+        part->own.has_margin = s->has_margin;
         status = open_level(part);
     }
     if (status != KC_OK)
@@ -252,7 +254,7 @@ static kc_status advance(level **now, int64_t last_step)
     const bool has_rounds_left = l->round < tuning->rounds_max;
     bool may_shrink = false;
 
-    if (active.violation < l->state->dual.tol) {
+    if (kc_scale_is_solved(l->state, active.violation)) {
         l->state->stop = KC_STOP_CONVERGED;
         return leave(now);
     }

@@ -6,6 +6,7 @@
 
 #include "solver/kc_active_set.h"
 #include "solver/kc_pairs.h"
+#include "solver/kc_scale.h"
 
 typedef struct smo {
     kc_state *state;
@@ -53,17 +54,23 @@ static void reserve_smo_end(void *data)
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
+static double find_exact_below(const kc_state *state)
+{
+    const kc_pairs_tuning *tuning = &state->tuning->pairs;
+
+    return state->dual.n_points < tuning->exact_points ? HUGE_VAL : tuning->exact_tols * state->tol;
+}
+
 static kc_pairs describe_pairs(smo *s)
 {
     kc_state *state = s->state;
     const kc_dual *dual = &state->dual;
-    const bool is_small = dual->n_points < state->tuning->pairs.exact_points;
     kc_pairs pairs = {
         .tuning = state->tuning,
         .n = dual->n_points,
         .n_layers = dual->n_layers,
         .epsilon = dual->epsilon,
-        .exact_below = is_small ? HUGE_VAL : state->tuning->pairs.exact_tols * dual->tol,
+        .exact_below = find_exact_below(state),
         .lanes = KC_F64,
         .grad = state->grad,
         .dtype = kc_store_dtype(state->store),
@@ -74,6 +81,7 @@ static kc_pairs describe_pairs(smo *s)
         .reserve = reserve_smo_end,
         .reserve_data = s,
         .n_steps = state->n_steps,
+        .scale = state->scale,
         .objective = kc_dual_objective(dual, state->beta, state->grad),
     };
 
@@ -118,7 +126,7 @@ static kc_status freshen(smo *s)
 
 /* At most max_steps; then the gradient of where they have come, but at an end of time, after which
  * kc_dual_solve computes it. */
-static kc_status run_in_floats(smo *s, int64_t max_steps)
+static kc_status run_in_floats(smo *s, double goal, int64_t max_steps)
 {
     kc_state *state = s->state;
     kc_arena_point point = kc_arena_mark(state->call->arena);
@@ -136,7 +144,7 @@ static kc_status run_in_floats(smo *s, int64_t max_steps)
         pairs.low[g] = arrays + n_padded * (2 + 2 * g);
     }
     kc_pairs_start(&pairs, state->grad);
-    KC_TRY(kc_pairs_run(state->call, &pairs, state->dual.tol, max_steps, &state->stop));
+    KC_TRY(kc_pairs_run(state->call, &pairs, goal, max_steps, &state->stop));
     s->pairs.n_steps = pairs.n_steps;
     s->pairs.next_poll = pairs.next_poll;
     s->pairs.objective = pairs.objective;
@@ -144,33 +152,42 @@ static kc_status run_in_floats(smo *s, int64_t max_steps)
     return state->stop == KC_STOP_TIME || state->stop == KC_STOP_CALLER ? KC_OK : freshen(s);
 }
 
-static bool may_use_floats(const smo *s)
+static double find_violation(const smo *s)
+{
+    int32_t g;
+
+    return kc_pairs_violation(&s->pairs, &g);
+}
+
+static bool may_use_floats(const smo *s, double goal)
 {
     const kc_pairs_tuning *tuning = &s->state->tuning->pairs;
 
     return s->pairs.n >= tuning->float_points &&
-           kc_pairs_suit_floats(tuning, s->pairs.dtype, s->state->grad, s->pairs.n,
-                                s->state->dual.tol);
+           kc_pairs_suit_floats(tuning, s->pairs.dtype, s->state->grad, s->pairs.n, goal);
 }
 
 /* ---- The driver ---------------------------------------------------------------------------- */
 
-/* At most max_steps: with floats until those find no more to do, then with doubles. */
+/* At most max_steps, or down to a goal on the way, which state->stop does not tell from an end:
+ * with floats until those find no more to do, then with doubles. */
 static kc_status run_some(smo *s, int64_t max_steps, bool *has_floats)
 {
     kc_state *state = s->state;
+    const double goal = kc_scale_goal(state, find_violation(s));
     int64_t last = s->pairs.n_steps + max_steps;
 
+    s->pairs.exact_below = find_exact_below(state);
+    *has_floats &= !state->dual.is_scaled || may_use_floats(s, goal);
     if (*has_floats) {
-        KC_TRY(run_in_floats(s, max_steps));
+        KC_TRY(run_in_floats(s, goal, max_steps));
         s->fresh_at = s->pairs.n_steps;
         if (state->stop == KC_STOP_TIME || state->stop == KC_STOP_CALLER ||
-            state->stop == KC_STOP_MAX_ITER)
+            state->stop == KC_STOP_MAX_ITER || goal > state->tol)
             return KC_OK;
-        *has_floats = false;
     }
-    return kc_pairs_run(state->call, &s->pairs, state->dual.tol, last - s->pairs.n_steps,
-                        &state->stop);
+    *has_floats = false;
+    return kc_pairs_run(state->call, &s->pairs, goal, last - s->pairs.n_steps, &state->stop);
 }
 
 /* Whether the solution can be taken: its gradient is fresh enough, or is so now. */
@@ -198,13 +215,26 @@ static bool should_shrink_now(const smo *s)
 /* Now and then: whether the steps still gain anything. */
 static bool is_smo_useless(smo *s)
 {
-    int32_t g;
-
-    if (kc_stall_look(&s->stall, s->state, kc_pairs_violation(&s->pairs, &g)))
+    if (kc_stall_look(&s->stall, s->state, find_violation(s)))
         return true;
     if (kc_state_scale_along_ray(s->state))
         kc_pairs_start(&s->pairs, s->state->grad);
     return false;
+}
+
+/* Between two runs: a goal on the way is no end, unless the scale says so. */
+static void look_at_scale(smo *s)
+{
+    kc_state *state = s->state;
+
+    state->n_steps = s->pairs.n_steps;
+    if (!state->dual.is_scaled ||
+        (state->stop != KC_STOP_CONVERGED && state->stop != KC_STOP_MAX_ITER))
+        return;
+    if (kc_scale_is_solved(state, find_violation(s)))
+        state->stop = KC_STOP_CONVERGED;
+    else if (!kc_scale_has_no_end(state))
+        state->stop = KC_STOP_MAX_ITER;
 }
 
 /* Runs to the end, with a look now and then; accepts only a solution whose gradient is fresh. */
@@ -215,16 +245,19 @@ static kc_status run_smo(smo *s, int64_t last_step, bool *may_shrink)
     const int64_t by_n = state->tuning->pairs.look_steps_per_point * n;
     const int64_t least = state->tuning->pairs.look_steps_min;
     const int64_t look = by_n > least ? by_n : least;
-    const int64_t stride = may_shrink != NULL ? n : look;
+    const int64_t stride = may_shrink != NULL ? n : state->dual.is_scaled ? by_n : look;
     int64_t look_at = s->pairs.n_steps + look;
-    bool has_floats = may_use_floats(s);
+    bool has_floats = state->dual.is_scaled || may_use_floats(s, state->tol);
 
+    kc_scale_is_solved(state, find_violation(s));
     s->stall = kc_stall_start();
     s->fresh_at = s->pairs.n_steps;
     for (;;) {
         const int64_t left = last_step - s->pairs.n_steps;
         bool is_fresh = true;
         kc_status status = run_some(s, left < stride ? left : stride, &has_floats);
+        if (status == KC_OK)
+            look_at_scale(s);
         if (status == KC_OK && state->stop == KC_STOP_CONVERGED)
             status = accept_smo(s, &is_fresh);
         if (kc_stop_of(status, &state->stop))
@@ -233,7 +266,7 @@ static kc_status run_smo(smo *s, int64_t last_step, bool *may_shrink)
         if (!is_fresh)
             continue;
         if (state->stop == KC_STOP_MAX_ITER && s->pairs.n_steps >= last_step) /* may be both */
-            return kc_pairs_run(state->call, &s->pairs, state->dual.tol, 0, &state->stop);
+            return kc_pairs_run(state->call, &s->pairs, state->tol, 0, &state->stop);
         if (state->stop != KC_STOP_MAX_ITER)
             return KC_OK;
         if (may_shrink != NULL && should_shrink_now(s)) {
@@ -258,8 +291,9 @@ kc_status kc_smo_run(kc_state *state, int64_t last_step, bool *may_shrink)
     KC_TRY(status);
     kc_arena_point point = kc_arena_mark(state->call->arena);
     KC_TRY(start_smo(&s));
+    const int64_t first_step = state->n_steps;
     KC_TRY(run_smo(&s, last_step, may_shrink));
-    state->n_visits += 2 * (s.pairs.n_steps - state->n_steps);
+    state->n_visits += 2 * (s.pairs.n_steps - first_step);
     state->n_steps = s.pairs.n_steps;
     kc_arena_release(state->call->arena, point);
     return KC_OK;

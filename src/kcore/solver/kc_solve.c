@@ -228,7 +228,7 @@ static bool settle(kc_state *s)
 
     for (size_t p = 0; p < s->dual.n_points; p++)
         before[p] = kc_dual_coefficient(&s->dual, s->beta, p);
-    kc_dual_settle(&s->dual, s->largest_diag, s->beta);
+    kc_dual_settle(&s->dual, s->tol, s->largest_diag, s->beta);
     return is_gradient_kept(s, before);
 }
 
@@ -245,7 +245,7 @@ static kc_status finish_solution(kc_state *s, const kc_dual *dual, kc_solution *
     describe_solution(s, out);
     kc_dual_certify(dual, out);
     out->is_certified = is_fresh || s->stop == KC_STOP_UNBOUNDED;
-    *is_done = !(is_converged && is_fresh && out->violation >= dual->tol);
+    *is_done = !(is_converged && is_fresh && !kc_dual_is_solved(dual, out));
     if (!out->is_certified) {
         leave_uncertified(out);
         out->stop = is_converged ? KC_STOP_TIME : s->stop;

@@ -1,5 +1,5 @@
 /* The state of a problem, and the ends that are no optimum.  See kc_state.h. */
-#include "solver/kc_state.h"
+#include "solver/kc_scale.h"
 
 #include <float.h>
 #include <math.h>
@@ -50,6 +50,9 @@ kc_status kc_state_open(kc_call *call, kc_store *store, const kc_dual *dual,
                         const kc_tuning *tuning, double *beta, kc_state *out)
 {
     *out = (kc_state){.call = call, .store = store, .dual = *dual, .tuning = tuning, .beta = beta};
+    out->scale = dual->is_scaled ? HUGE_VAL : 1; /* not read yet */
+    out->tol = dual->tol * out->scale;
+    out->plain_steps = -1;
     out->largest_diag = find_largest_diag(dual, store);
     for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++) {
         out->is_hard |= isinf(dual->lo[v]) || isinf(dual->hi[v]);
@@ -153,7 +156,7 @@ void kc_state_tell(const kc_state *s, double objective, double violation)
 {
     s->call->progress.n_iter = s->n_steps;
     s->call->progress.objective = objective;
-    s->call->progress.violation = violation;
+    s->call->progress.violation = violation / s->scale;
 }
 
 /* ---- Ends that are no optimum -------------------------------------------------------------- */
@@ -237,6 +240,8 @@ bool kc_stall_look(kc_stall *stall, kc_state *s, double violation)
     const double objective = kc_dual_objective(&s->dual, s->beta, s->grad);
     const double size = weight(s);
 
+    if (kc_scale_has_no_end(s))
+        return true;
     if (is_unbounded(s, size)) {
         s->stop = KC_STOP_UNBOUNDED;
         return true;

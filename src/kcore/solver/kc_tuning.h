@@ -96,6 +96,12 @@ typedef struct kc_finish_tuning {
     int64_t max_iter_per_point, max_iter_min;
 } kc_finish_tuning;
 
+/* Problems whose solution is divided by a scale: solver/kc_scale.c. */
+typedef struct kc_scale_tuning {
+    double goal_share, noise_ulps;
+    int64_t steps_per_plain, steps_per_point;
+} kc_scale_tuning;
+
 typedef struct kc_tuning {
     kc_choose_tuning choose;
     kc_pairs_tuning pairs;
@@ -104,6 +110,7 @@ typedef struct kc_tuning {
     kc_newton_tuning newton;
     kc_greedy_tuning greedy;
     kc_finish_tuning finish;
+    kc_scale_tuning scale;
 } kc_tuning;
 
 /* What fits use. */

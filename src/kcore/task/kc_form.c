@@ -92,7 +92,7 @@ void kc_form_finish(const kc_form_input *in, const kc_dual *dual, const kc_solut
     info->primal = solution->primal * scale * scale;
     info->dual = solution->dual * scale * scale;
     info->gap = solution->gap * scale * scale;
-    info->violation = kc_larger(solution->violation, 0);
+    info->violation = scale * kc_larger(solution->violation, 0);
     info->norm = scale * sqrt(norm_squared(dual, solution));
     info->n_iter = solution->n_iter;
     info->n_sets = solution->n_sets;

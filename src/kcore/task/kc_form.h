@@ -29,6 +29,8 @@ typedef struct kc_form_output {
     double intercept;
     double scale;      /* of the coefficients, beside those of the solution */
     kc_fit_info *info; /* certificate and counts; what costs is filled by others */
+    bool is_tentative; /* given: no problem is refused by f32 values, which f64 may follow */
+    bool is_refused;   /* it would have been */
 } kc_form_output;
 
 typedef struct kc_form {
@@ -54,7 +56,8 @@ typedef struct kc_form_arrays {
 kc_status kc_form_take(kc_call *call, const kc_form_input *in, int32_t n_layers,
                        kc_form_arrays *out, kc_dual *dual);
 
-/* Coefficients = sums over the groups, times `scale`; certificate and counts likewise. */
+/* Coefficients = sums over the groups, times `scale`; certificate and counts are those of the
+ * function that has them. */
 void kc_form_finish(const kc_form_input *in, const kc_dual *dual, const kc_solution *solution,
                     double scale, kc_form_output *out);
 

@@ -61,6 +61,7 @@ static kc_status build(kc_call *call, const kc_form_input *in, kc_dual *dual)
                        "%snu is %g, must be at most %.6g: twice the share of the smaller class",
                        in->name, in->settings->nu, most);
     KC_TRY(kc_form_take(call, in, 2, &arrays, dual));
+    dual->is_scaled = true;
     dual->sum[0] = fmin(in->settings->nu * all / 2, fmin(sums.plus, sums.minus));
     dual->sum[1] = -dual->sum[0];
     for (size_t p = 0; p < in->n; p++) {
@@ -75,22 +76,43 @@ static kc_status build(kc_call *call, const kc_form_input *in, kc_dual *dual)
     return KC_OK;
 }
 
+/* What the solution is divided by; without a certificate, of the gradient that there is. */
+static double find_scale(const kc_dual *dual, const kc_solution *solution)
+{
+    const double *mu = solution->intercept;
+
+    return solution->is_certified ? kc_dual_scale(dual, solution->beta, solution->grad, mu)
+                                  : (mu[1] - mu[0]) / 2;
+}
+
+static void finish_unscaled(const kc_form_input *in, const kc_dual *dual,
+                            const kc_solution *solution, kc_form_output *out)
+{
+    kc_form_finish(in, dual, solution, 1, out);
+    out->intercept = (solution->intercept[0] + solution->intercept[1]) / 2;
+}
+
 static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dual,
                       const kc_solution *solution, kc_form_output *out)
 {
     const double *mu = solution->intercept;
-    const double r = (mu[1] - mu[0]) / 2;
+    const double r = find_scale(dual, solution);
 
     if (solution->stop == KC_STOP_TIME && !(r > 0)) { /* there is no scale yet */
-        kc_form_finish(in, dual, solution, 1, out);
-        out->intercept = (mu[0] + mu[1]) / 2;
+        finish_unscaled(in, dual, solution, out);
         return KC_OK;
     }
-    if (!(r > 0) || kc_form_hulls_meet(in, dual, solution))
+    out->is_refused = !(r > 0) || solution->stop == KC_STOP_UNBOUNDED ||
+                      kc_form_hulls_meet(in, dual, solution);
+    if (out->is_refused && out->is_tentative) {
+        finish_unscaled(in, dual, solution, out);
+        return KC_OK;
+    }
+    if (out->is_refused)
         return kc_fail(call->err, KC_ERR_DEGENERATE,
                        "%sthe margin is zero: for nu = %g the classes, reduced to their hulls, "
-                       "overlap (stop: %s)",
-                       in->name, in->settings->nu, kc_stop_name(solution->stop));
+                       "overlap",
+                       in->name, in->settings->nu);
     kc_form_finish(in, dual, solution, 1 / r, out);
     out->intercept = (mu[0] + mu[1]) / (2 * r);
     return KC_OK;

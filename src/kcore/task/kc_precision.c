@@ -25,15 +25,15 @@
 /* The share of the variables that are at their bounds in the mildest of problems. */
 #define MIN_BOUNDED 0.01
 
-bool kc_precision_suffices(const kc_svm_settings *settings, double worst)
+bool kc_precision_suffices(double tol, double worst)
 {
     /* Samples that were not looked at may be off twice as much. */
-    return 2 * worst <= settings->tol / 4;
+    return 2 * worst <= tol / 4;
 }
 
-bool kc_precision_is_mendable(const kc_svm_settings *settings, double worst)
+bool kc_precision_is_mendable(double tol, double worst)
 {
-    return worst <= MENDABLE_TOLS * settings->tol;
+    return worst <= MENDABLE_TOLS * tol;
 }
 
 bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samples)

@@ -34,8 +34,9 @@ kc_status kc_precision_measure(kc_call *call, const kc_precision_audit *audit, d
 kc_status kc_precision_pack(kc_call *call, const kc_precision_audit *audit, const int32_t *points,
                             size_t n, kc_packed *out);
 
-/* Whether such a difference leaves the result alone, and whether refining may do: kc_refine.h. */
-bool kc_precision_suffices(const kc_svm_settings *settings, double worst);
-bool kc_precision_is_mendable(const kc_svm_settings *settings, double worst);
+/* Whether such a difference leaves a result to `tol` alone, and whether refining may do:
+ * kc_refine.h. */
+bool kc_precision_suffices(double tol, double worst);
+bool kc_precision_is_mendable(double tol, double worst);
 
 #endif

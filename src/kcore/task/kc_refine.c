@@ -187,14 +187,22 @@ static kc_status solve_on(kc_call *call, refinement *r)
     return KC_OK;
 }
 
+/* The tolerance in units of the gradient. */
+static double find_tol(const refinement *r)
+{
+    const kc_solution *solution = r->solution;
+
+    return r->dual->tol *
+           kc_dual_scale(r->dual, solution->beta, solution->grad, solution->intercept);
+}
+
 /* One turn; *is_done: what f32 values do to the moves leaves the result alone. */
-static kc_status turn(kc_call *call, refinement *r, const kc_svm_settings *settings, double worst,
-                      bool *is_done)
+static kc_status turn(kc_call *call, refinement *r, double worst, bool *is_done)
 {
     kc_precision_audit audit = *r->audit;
     double left = 0;
 
-    find_looked(r, r->dual->tol + REACH * worst);
+    find_looked(r, find_tol(r) + REACH * worst);
     KC_TRY(compare_values(call, r));
     correct_gradient(r);
     KC_TRY(solve_on(call, r));
@@ -202,23 +210,23 @@ static kc_status turn(kc_call *call, refinement *r, const kc_svm_settings *setti
         return KC_OK;
     audit.beta = r->before;
     KC_TRY(kc_precision_measure(call, &audit, &left));
-    *is_done = kc_precision_suffices(settings, left) && !find_looked(r, REACH_AFTER * worst);
+    *is_done = kc_precision_suffices(find_tol(r), left) && !find_looked(r, REACH_AFTER * worst);
     return KC_OK;
 }
 
-kc_status kc_refine(kc_call *call, const kc_precision_audit *audit, const kc_svm_settings *settings,
-                    double worst, kc_solution *solution, bool *is_mended)
+kc_status kc_refine(kc_call *call, const kc_precision_audit *audit, double worst,
+                    kc_solution *solution, bool *is_mended)
 {
     const kc_arena_point point = kc_arena_mark(call->arena);
     refinement r = {.audit = audit, .dual = audit->dual, .solution = solution};
     kc_status status;
 
     *is_mended = false;
-    if (!kc_precision_is_mendable(settings, worst))
+    if (!kc_precision_is_mendable(find_tol(&r), worst))
         return KC_OK;
     status = start_refining(call, &r);
     for (int i = 0; i < MAX_TURNS && status == KC_OK && !*is_mended; i++) {
-        status = turn(call, &r, settings, worst, is_mended);
+        status = turn(call, &r, worst, is_mended);
         if (solution->stop != KC_STOP_CONVERGED)
             break;
     }

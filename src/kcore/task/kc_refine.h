@@ -10,7 +10,7 @@
  *
  * *is_mended: it did; the solution is then that of the problem in f64, certificate included.  Else
  * it is left where it got to, or where the limit ended it (solution->stop). */
-kc_status kc_refine(kc_call *call, const kc_precision_audit *audit, const kc_svm_settings *settings,
-                    double worst, kc_solution *solution, bool *is_mended);
+kc_status kc_refine(kc_call *call, const kc_precision_audit *audit, double worst,
+                    kc_solution *solution, bool *is_mended);
 
 #endif

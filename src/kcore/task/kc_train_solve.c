@@ -74,15 +74,16 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
 
     if (!t->is_f32_tried || t->is_f64_needed)
         return KC_OK;
-    if (solution->stop == KC_STOP_STALLED) /* which may be the rounding of f32 */
-        t->is_f64_needed = true;
+    if (solution->stop == KC_STOP_STALLED || solution->stop == KC_STOP_NO_MARGIN)
+        t->is_f64_needed = true; /* it may be the rounding of f32 */
     if (solution->stop != KC_STOP_CONVERGED)
         return KC_OK;
     kc_status status = kc_precision_measure(call, &audit, &worst);
-    if (status == KC_OK && kc_precision_suffices(t->settings, worst))
+    const double scale = kc_dual_scale(dual, solution->beta, solution->grad, solution->intercept);
+    if (status == KC_OK && kc_precision_suffices(t->settings->tol * scale, worst))
         return KC_OK;
     if (status == KC_OK)
-        status = kc_refine(call, &audit, t->settings, worst, solution, &is_mended);
+        status = kc_refine(call, &audit, worst, solution, &is_mended);
     if (status == KC_ERR_TIME) { /* the errors of float32 are then not known */
         solution->stop = KC_STOP_TIME;
         return KC_OK;
@@ -115,7 +116,11 @@ static kc_status solve_form(kc_call *call, kc_training *t, const kc_form_input *
     if (solution.stop == KC_STOP_CALLER)
         return kc_call_stop_error(call);
     KC_TRY(audit_precision(call, t, in->store, &dual, &solution, out->info));
-    return form->read(call, in, &dual, &solution, out);
+    out->is_tentative = t->is_f32_tried;
+    KC_TRY(form->read(call, in, &dual, &solution, out));
+    if (out->is_refused)
+        t->is_f64_needed = true;
+    return KC_OK;
 }
 
 /* nu-SVC whose classes have weights: its solution is that of a C-SVC, and there they belong. */
@@ -128,6 +133,8 @@ static kc_status weigh_classes(kc_call *call, kc_training *t, const kc_form_inpu
 
     settings.type = KC_C_SVC;
     settings.C = out->scale;
+    if (first.stop == KC_STOP_NO_MARGIN) /* nor will there be an end to this */
+        settings.max_iter = first.n_iter;
     weighted.settings = &settings;
     weighted.start = out->coef;
     KC_TRY(solve_form(call, t, &weighted, out));
@@ -154,7 +161,7 @@ static kc_status solve_problem(kc_call *call, kc_training *t, kc_store *store, s
         return kc_fail_nomem(call->err);
     KC_TRY(solve_form(call, t, &in, &out));
     if (t->settings->type == KC_NU_SVC && in.own_weights != in.weights &&
-        info->stop != KC_STOP_TIME)
+        info->stop != KC_STOP_TIME && !out.is_refused)
         KC_TRY(weigh_classes(call, t, &in, &out));
     kc_problem_store(&problem, out.coef, t->samples.n, t->coef);
     t->intercepts[index] = out.intercept;
