@@ -20,7 +20,7 @@ class FitReport:
     ----------
     stop : str
         Why the solver ended: ``'converged'``, ``'max_iter'``, ``'time_limit'``, ``'stopped'`` (by
-        the callback) or ``'stalled'``.
+        the callback), ``'stalled'`` or, of `NuSVC`, ``'no_margin'``.
     tol : float
         The largest violation that counts as converged.
     primal, dual, gap : float

@@ -132,6 +132,8 @@ class SVM(KernelEstimator):
             "stopped": "The callback returned True.",
             "stalled": "Rounding allows no further step: scale the features, take a smaller C, "
             "or precision='float64'.",
+            "no_margin": "The classes, reduced by nu, may overlap, and no number above means much: "
+            "take a larger nu or another kernel. max_iter sets a number of steps to go on for.",
         }
         distance = (
             f"largest violation {report.violation:.3g}, tol {report.tol:g}, duality gap "

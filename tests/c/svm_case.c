@@ -241,8 +241,8 @@ svm_audit svm_fit_audit(kc_context *ctx, const svm_fit *fit, const svm_case *c,
                              : c->targets[i];
 
         audit.out_of_box = fmax(audit.out_of_box, fabs(beta[i]) / bound - 1);
-        audit.violation = fmax(audit.violation, r * violation_of(settings, fit, beta[i],
-                                                                 bound * (1 - 1e-12), y, f[i]));
+        audit.violation = fmax(audit.violation,
+                               violation_of(settings, fit, beta[i], bound * (1 - 1e-12), y, f[i]));
         audit.off_value = fmax(audit.off_value, fabs(values[i] - f[i]) / (1 + audit.coef_weight));
     }
     free(f);

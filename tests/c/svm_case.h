@@ -54,7 +54,7 @@ int svm_fit_equal(const svm_fit *a, const svm_fit *b);
 typedef struct svm_audit {
     double out_of_box;  /* largest excess over the bounds */
     double off_sum;     /* of the sum constraints */
-    double violation;   /* largest, of the conditions on y - f, y f or f, before scaling by 1 / r */
+    double violation;   /* largest, of the conditions on y - f, y f or f */
     double off_value;   /* largest |decision value - recomputed|, relative to sum |coef| + 1 */
     double coef_weight; /* sum |coef| */
 } svm_audit;

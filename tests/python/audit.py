@@ -7,7 +7,7 @@ formulation is written down once as its primal objective and once as its dual pr
 
 where b are signed coefficients of the decision function f(x) = sum b_i K(x_i, x) + intercept. The
 coefficients of nu-SVC come divided by r, as libsvm and kcore give them; the audit finds r from the
-sum that they must have.
+sum that they must have. Its violations are those of the function that was divided by r.
 """
 
 from dataclasses import dataclass
@@ -47,6 +47,7 @@ class Problem:
     epsilon: float
     primal: object  # function of f(x_i) without intercept, |w|^2 and intercept
     is_halved: bool = False  # nu-SVR: positive and negative parts have a multiplier each
+    scale: float = 1.0  # nu-SVC: r, by which violations are divided
 
     def dual(self, b):
         return self.t @ b - 0.5 * b @ self.K @ b - self.epsilon * abs(b).sum()
@@ -66,7 +67,7 @@ class Problem:
         if self.is_halved:
             upper = spread_of(grad, b < self.hi, b > 0)
             return max(upper, spread_of(grad, b < 0, b > self.lo))
-        return max(self._violation(b, grad, mask) for mask, _ in self.groups)
+        return max(self._violation(b, grad, mask) for mask, _ in self.groups) / self.scale
 
     def _violation(self, b, grad, mask):
         """phi' is epsilon times the side of the move."""
@@ -116,8 +117,8 @@ def one_class(K, nu, weights):
     return Problem(K, zero, zero, weights, [(everywhere, nu * weights.sum())], 0.0, primal)
 
 
-def nu_svc(K, y, nu, weights):
-    """Of coefficients and intercept multiplied by r: see `unscale`."""
+def nu_svc(K, y, nu, weights, scale=1.0):
+    """Of coefficients and intercept multiplied by r, which is `scale`: see `unscale`."""
     total = nu * weights.sum()
 
     def primal(values, norm, intercept):
@@ -129,13 +130,18 @@ def nu_svc(K, y, nu, weights):
     zero = np.zeros(len(y))
     return Problem(
         K, zero, np.where(y > 0, 0, -weights), np.where(y > 0, weights, 0),
-        [(y > 0, total / 2), (y < 0, -total / 2)], 0.0, primal,
+        [(y > 0, total / 2), (y < 0, -total / 2)], 0.0, primal, scale=scale,
     )  # fmt: skip
+
+
+def scale_of(b, nu, weights):
+    """Return the r by which the coefficients of nu-SVC were divided."""
+    return nu * weights.sum() / abs(b).sum()
 
 
 def unscale(b, intercept, nu, weights):
     """Return coefficients and intercept of nu-SVC as its problem has them."""
-    r = nu * weights.sum() / abs(b).sum()
+    r = scale_of(b, nu, weights)
     unscaled = b * r
     # The product of two rounded numbers misses a bound that one of them met.
     at_bound = abs(abs(unscaled) - weights) <= 1e-13 * weights

@@ -172,8 +172,9 @@ def problems(case, model):
             if case.kind == "c_svc":
                 yield audit.c_svc(part, sign, params["C"] * weights), b, intercept
             else:
-                b, intercept = audit.unscale(b, intercept, params["nu"], weights)
-                yield audit.nu_svc(part, sign, params["nu"], weights), b, intercept
+                nu, scale = params["nu"], audit.scale_of(b, params["nu"], weights)
+                b, intercept = audit.unscale(b, intercept, nu, weights)
+                yield audit.nu_svc(part, sign, nu, weights, scale), b, intercept
         return
     b, intercept = audit.spread(model, case.n), model.intercept_[0]
     if case.kind == "eps_svr":

@@ -99,11 +99,9 @@ def failures_of_perceptrons(estimator):
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
-        # Most of the data of the checks cannot be separated, and the check of class weights allows
-        # 1000 steps, which take NuSVC to a tolerance of 1e-3, not of 1e-9.
-        if isinstance(estimator, Perceptron | KernelPerceptron) or (
-            isinstance(estimator, NuSVC) and "class_weight" in str(check)
-        ):
+        # Most of the data of the checks cannot be separated, and labels that are noise leave NuSVC
+        # a margin so small that 1e-9 of it is rounding.
+        if isinstance(estimator, Perceptron | KernelPerceptron | NuSVC):
             warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
 

@@ -154,7 +154,8 @@ def test_attributes_of_a_sparse_fit_are_sparse(machine, form, data):
     X, y = data
     X = np.where(abs(X) > 1, X, 0)
     wanted = sp.csr_array if form is sp.csr_array else sp.csr_matrix
-    dense, sparse = machine(kernel="linear").fit(X, y), machine(kernel="linear").fit(form(X), y)
+    nu = {"nu": 0.85} if machine is NuSVC else {}  # of less, the hulls of the classes overlap
+    dense, sparse = (machine(kernel="linear", **nu).fit(x, y) for x in (X, form(X)))
     for name in ("dual_coef_", "coef_", "support_vectors_"):
         found = getattr(sparse, name)
         assert type(found) is wanted, name
@@ -163,7 +164,7 @@ def test_attributes_of_a_sparse_fit_are_sparse(machine, form, data):
             found.data[0] = 1
     start = np.zeros((1, 80))
     start[:, sparse.support_] = sparse.dual_coef_.toarray()
-    again = machine(kernel="linear").fit(X, y, init=sp.csr_array(start))
+    again = machine(kernel="linear", **nu).fit(X, y, init=sp.csr_array(start))
     assert np.sum(again.n_iter_) <= np.sum(dense.n_iter_)
 
 

@@ -190,8 +190,7 @@ typedef struct summary {
     double mu;
 } summary;
 
-static summary summarise(const kc_dual *dual, const double *all_beta, const double *grad,
-                         int32_t g)
+static summary summarise(const kc_dual *dual, const double *all_beta, const double *grad, int32_t g)
 {
     size_t n = dual->n_points;
     const double *lo = dual->lo + (size_t)g * n;
@@ -418,8 +417,7 @@ static void certify_tube(const kc_dual *dual, kc_solution *solution)
 
 bool kc_dual_is_solved(const kc_dual *dual, const kc_solution *solution)
 {
-    const double scale =
-        kc_dual_scale(dual, solution->beta, solution->grad, solution->intercept);
+    const double scale = kc_dual_scale(dual, solution->beta, solution->grad, solution->intercept);
 
     return !(solution->violation >= dual->tol * scale);
 }

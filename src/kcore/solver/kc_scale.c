@@ -64,11 +64,11 @@ static bool do_hulls_meet(const kc_state *s)
 /* So many steps are worth it without a margin. */
 static bool has_taken_long(const kc_state *s)
 {
-    const int64_t by_points = s->tuning->scale.steps_per_point * (int64_t)s->dual.n_points;
-    const int64_t by_plain = s->tuning->scale.steps_per_plain * s->plain_steps;
+    const kc_scale_tuning *tuning = &s->tuning->scale;
 
-    return s->dual.max_iter == 0 && s->plain_steps >= 0 &&
-           s->n_steps >= (by_points > by_plain ? by_points : by_plain);
+    return s->dual.max_iter == 0 && s->plain_steps >= 0 && s->n_steps >= tuning->steps_min &&
+           s->n_steps >= tuning->steps_per_point * (int64_t)s->dual.n_points &&
+           s->n_steps >= tuning->steps_per_plain * s->plain_steps;
 }
 
 bool kc_scale_has_no_end(kc_state *s)

@@ -25,9 +25,9 @@ typedef struct kc_state {
     kc_store *store; /* where rows come from: the problem's, or its whole matrix */
     kc_dual dual;    /* the problem; its columns are those of that store */
     const kc_tuning *tuning;
-    double scale;        /* of the solution as it was read last: solver/kc_scale.h; mostly 1 */
-    double tol;          /* of the dual, times the scale: what violations of grad are held against */
-    bool has_margin;     /* scaled problems: it is known that the solution has one */
+    double scale;    /* of the solution as it was read last: solver/kc_scale.h; mostly 1 */
+    double tol;      /* of the dual, times the scale: what violations of grad are held against */
+    bool has_margin; /* scaled problems: it is known that the solution has one */
     int64_t plain_steps; /* scaled problems: steps after which tol was met without the scale, for a
                             kernel with values up to 1; -1: it was not yet */
     double largest_diag; /* |K(x, x)| */

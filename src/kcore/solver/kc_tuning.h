@@ -99,7 +99,7 @@ typedef struct kc_finish_tuning {
 /* Problems whose solution is divided by a scale: solver/kc_scale.c. */
 typedef struct kc_scale_tuning {
     double goal_share, noise_ulps;
-    int64_t steps_per_plain, steps_per_point;
+    int64_t steps_per_plain, steps_per_point, steps_min;
 } kc_scale_tuning;
 
 typedef struct kc_tuning {

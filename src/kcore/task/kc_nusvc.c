@@ -102,8 +102,8 @@ static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dua
         finish_unscaled(in, dual, solution, out);
         return KC_OK;
     }
-    out->is_refused = !(r > 0) || solution->stop == KC_STOP_UNBOUNDED ||
-                      kc_form_hulls_meet(in, dual, solution);
+    out->is_refused =
+        !(r > 0) || solution->stop == KC_STOP_UNBOUNDED || kc_form_hulls_meet(in, dual, solution);
     if (out->is_refused && out->is_tentative) {
         finish_unscaled(in, dual, solution, out);
         return KC_OK;

@@ -104,11 +104,11 @@ typedef struct kc_svm_data {
 typedef enum kc_stop {
     KC_STOP_CONVERGED = 0, /* violation < tol */
     KC_STOP_MAX_ITER = 1,
-    KC_STOP_TIME = 2,     /* the call's time limit */
-    KC_STOP_CALLER = 3,   /* the progress callback: KC_FINISH */
-    KC_STOP_STALLED = 4,  /* rounding lets no step move or gain any more */
+    KC_STOP_TIME = 2,      /* the call's time limit */
+    KC_STOP_CALLER = 3,    /* the progress callback: KC_FINISH */
+    KC_STOP_STALLED = 4,   /* rounding lets no step move or gain any more */
     KC_STOP_UNBOUNDED = 5, /* infinite box, and no hard margin or hard tube exists */
-    KC_STOP_NO_MARGIN = 6 /* nu-SVC: steps have not told whether there is a margin */
+    KC_STOP_NO_MARGIN = 6  /* nu-SVC: steps have not told whether there is a margin */
 } kc_stop;
 
 /* "converged", "max_iter", ... */
