@@ -26,7 +26,8 @@ class Progress(NamedTuple):
         Of the dual problem that is being solved, NaN where it is not known. For perceptrons, the
         criterion of the last pass.
     violation : float
-        The largest violation of the optimality conditions, NaN where it is not known.
+        The largest violation of the optimality conditions, NaN where it is not known; of `NuSVC`
+        in units of its decision function.
     """
 
     phase: str

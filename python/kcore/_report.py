@@ -28,7 +28,8 @@ class FitReport:
         solution is better than this one by more than ``gap``. NaN, as are the next two, where a
         time limit left no time to compute them.
     violation : float
-        The largest violation of the optimality conditions over all variables.
+        The largest violation of the optimality conditions over all variables, in units of the
+        decision function.
     norm : float
         Norm of the decision function in feature space, 1 / margin.
     epsilon : float

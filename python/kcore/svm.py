@@ -133,6 +133,9 @@ class NuSVC(SVMClassifier):
     multiplied by the weight of the class, as it is there: nu itself, and which values of it are
     feasible, is a matter of the samples alone.
 
+    Where the classes overlap so much that nu leaves no margin, `fit` raises an error; where it does
+    not find whether there is one, it warns.
+
     Parameters
     ----------
     nu : float, default=0.5

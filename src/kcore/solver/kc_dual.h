@@ -22,6 +22,8 @@
  * bound can fall, at the low-value grad - phi'(beta-).  The violation of a group is max up-value -
  * min low-value, that of a layer without a sum the larger of max up-value and -(min low-value), and
  * the problem is solved when the largest violation is below tol: libsvm's rule, over all variables.
+ * A scaled problem (nu-SVC) is solved when that is so after its solution is divided by the scale,
+ * which libsvm's is not: solver/kc_scale.h.
  *
  * The certificate: with v = grad - mu_group,
  *

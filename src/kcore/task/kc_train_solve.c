@@ -56,6 +56,12 @@ static kc_status gather_input(kc_call *call, const kc_training *t, kc_store *sto
     return KC_OK;
 }
 
+/* Ends that f32 values may have led to, and f64 ones need not. */
+static bool may_be_rounding(kc_stop stop)
+{
+    return stop == KC_STOP_STALLED || stop == KC_STOP_NO_MARGIN;
+}
+
 /* Whether f32 did for this problem, or does with some f64; if not, all are solved in f64. */
 static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
                                  const kc_dual *dual, kc_solution *solution, kc_fit_info *info)
@@ -74,8 +80,8 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
 
     if (!t->is_f32_tried || t->is_f64_needed)
         return KC_OK;
-    if (solution->stop == KC_STOP_STALLED || solution->stop == KC_STOP_NO_MARGIN)
-        t->is_f64_needed = true; /* it may be the rounding of f32 */
+    if (may_be_rounding(solution->stop))
+        t->is_f64_needed = true;
     if (solution->stop != KC_STOP_CONVERGED)
         return KC_OK;
     kc_status status = kc_precision_measure(call, &audit, &worst);
@@ -94,7 +100,7 @@ static kc_status audit_precision(kc_call *call, kc_training *t, kc_store *store,
     info->n_refined = is_mended;
     if (is_mended)
         t->is_refined = true; /* neither goes back: others may have said so meanwhile */
-    else if (solution->stop == KC_STOP_CONVERGED || solution->stop == KC_STOP_STALLED)
+    else if (solution->stop == KC_STOP_CONVERGED || may_be_rounding(solution->stop))
         t->is_f64_needed = true;
     return KC_OK;
 }

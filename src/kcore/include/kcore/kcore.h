@@ -122,7 +122,8 @@ typedef struct kc_fit_info {
     kc_stop stop;
     kc_dtype dtype;           /* of the kernel values */
     double primal, dual, gap; /* recomputed at the end; gap = primal - dual; see kc_svm_fit */
-    double violation;         /* of the optimality conditions, largest over all variables */
+    double violation;         /* of the optimality conditions, largest over all variables, in units
+                                 of the decision function */
     double norm;              /* |w|: of the decision function in feature space; total: largest */
     double epsilon;           /* of the tube: given, found, or (C = infinity) kept; else 0 */
     int64_t n_iter;           /* pair steps */
