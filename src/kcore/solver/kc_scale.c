@@ -6,24 +6,6 @@
 
 /* ---- The scale ----------------------------------------------------------------------------- */
 
-/* The least |w|^2 that the solution may have, given the multipliers; less what rounding makes. */
-static double find_least_square(const kc_state *s, const double *mu)
-{
-    return kc_dual_norm_squared(&s->dual, s->beta, s->grad) -
-           2 * kc_dual_gap(&s->dual, s->beta, s->grad, mu);
-}
-
-/* What errors of kernel values make of |w|^2 = b'K b: they go either way. */
-static double find_noise(const kc_state *s)
-{
-    const double ulp = kc_store_dtype(s->store) == KC_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
-    double total = 0;
-
-    for (size_t v = 0; v < (size_t)s->dual.n_layers * s->dual.n_points; v++)
-        total += s->beta[v] * s->beta[v];
-    return s->tuning->scale.noise_ulps * ulp * total * s->largest_diag;
-}
-
 static void read_scale(kc_state *s)
 {
     double mu[2];
@@ -31,8 +13,6 @@ static void read_scale(kc_state *s)
     kc_dual_multipliers(&s->dual, s->beta, s->grad, mu);
     s->scale = kc_dual_scale(&s->dual, s->beta, s->grad, mu);
     s->tol = kc_higher(s->dual.tol * s->scale, DBL_MIN); /* NaN: the second */
-    if (!s->has_margin && s->dual.n_whole == 0)
-        s->has_margin = find_least_square(s, mu) > find_noise(s);
 }
 
 bool kc_scale_is_solved(kc_state *s, double violation)
@@ -52,6 +32,34 @@ double kc_scale_goal(const kc_state *s, double violation)
 
 /* ---- No margin ----------------------------------------------------------------------------- */
 
+/* What errors of kernel values make of |w|^2 = b'K b: they go either way. */
+static double find_noise(const kc_state *s)
+{
+    const double ulp = kc_store_dtype(s->store) == KC_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    double total = 0;
+
+    for (size_t v = 0; v < (size_t)s->dual.n_layers * s->dual.n_points; v++)
+        total += s->beta[v] * s->beta[v];
+    return s->tuning->scale.noise_ulps * ulp * total * s->largest_diag;
+}
+
+/* The least |w|^2 that the solution may have. */
+static double find_least_square(const kc_state *s)
+{
+    double mu[2];
+
+    kc_dual_multipliers(&s->dual, s->beta, s->grad, mu);
+    return kc_dual_norm_squared(&s->dual, s->beta, s->grad) -
+           2 * kc_dual_gap(&s->dual, s->beta, s->grad, mu);
+}
+
+bool kc_scale_has_margin(kc_state *s)
+{
+    if (!s->has_margin && s->dual.n_whole == 0)
+        s->has_margin = find_least_square(s) > find_noise(s);
+    return s->has_margin;
+}
+
 static bool do_hulls_meet(const kc_state *s)
 {
     const double square = kc_dual_norm_squared(&s->dual, s->beta, s->grad);
@@ -66,18 +74,18 @@ static bool has_taken_long(const kc_state *s)
 {
     const kc_scale_tuning *tuning = &s->tuning->scale;
 
-    return s->dual.max_iter == 0 && s->plain_steps >= 0 && s->n_steps >= tuning->steps_min &&
+    return s->dual.max_iter == 0 && s->n_steps >= tuning->steps_min &&
            s->n_steps >= tuning->steps_per_point * (int64_t)s->dual.n_points &&
            s->n_steps >= tuning->steps_per_plain * s->plain_steps;
 }
 
 bool kc_scale_has_no_end(kc_state *s)
 {
-    if (!s->dual.is_scaled || s->has_margin)
+    if (!s->dual.is_scaled || s->has_margin || s->plain_steps < 0)
         return false;
     if (do_hulls_meet(s))
         s->stop = KC_STOP_UNBOUNDED;
-    else if (has_taken_long(s))
+    else if (has_taken_long(s) && !kc_scale_has_margin(s))
         s->stop = KC_STOP_NO_MARGIN;
     else
         return false;

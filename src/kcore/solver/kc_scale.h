@@ -27,6 +27,9 @@ bool kc_scale_is_solved(kc_state *s, double violation);
  * the violation, of which the scale may be a matter still. */
 double kc_scale_goal(const kc_state *s, double violation);
 
+/* Whether the solution is known to have a margin: by the gap, of all points. */
+bool kc_scale_has_margin(kc_state *s);
+
 /* Whether the hulls meet, or so many steps have not told whether they do; sets s->stop then. */
 bool kc_scale_has_no_end(kc_state *s);
 

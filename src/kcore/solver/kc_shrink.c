@@ -24,9 +24,10 @@ typedef struct level {
     kc_arena_point begin; /* what is taken after it belongs to a round */
 } level;
 
-bool kc_shrink_suits(const kc_state *s)
+bool kc_shrink_suits(kc_state *s)
 {
-    return !s->is_hard && (!s->dual.is_scaled || s->has_margin) && kc_store_can_part(s->store);
+    return !s->is_hard && kc_store_can_part(s->store) &&
+           (!s->dual.is_scaled || kc_scale_has_margin(s));
 }
 
 /* Room for the parts of a level. */

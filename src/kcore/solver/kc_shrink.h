@@ -16,7 +16,7 @@
 /* As kc_smo_run, of which it is a faster form, where it suits the problem. */
 kc_status kc_shrink_run(kc_state *s, int64_t last_step);
 
-/* Rows must not be asked for, nor boxes be infinite. */
-bool kc_shrink_suits(const kc_state *s);
+/* Rows must not be asked for, nor boxes be infinite, nor a margin be in doubt. */
+bool kc_shrink_suits(kc_state *s);
 
 #endif

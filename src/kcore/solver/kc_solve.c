@@ -32,21 +32,22 @@ static size_t count_free(const kc_state *s)
     return n_free;
 }
 
-static bool is_shrunk(const kc_state *s, const kc_choice *how)
+static bool is_to_shrink(kc_state *s, const kc_choice *how)
 {
     return how->method == KC_METHOD_PAIRS && how->may_shrink && s->dual.is_shrinking &&
            kc_shrink_suits(s);
 }
 
 /* Over all points, or without settled ones.  On trial they get some steps only. */
-static kc_status run_pairs_method(kc_state *s, const kc_choice *how, kc_stats *stats, bool *is_done)
+static kc_status run_pairs_method(kc_state *s, const kc_choice *how, bool is_shrunk,
+                                  kc_stats *stats, bool *is_done)
 {
     const int64_t max_iter = kc_dual_max_iter(&s->dual);
     const int64_t trial = s->tuning->choose.trial_steps_per_point * (int64_t)s->dual.n_points;
 
     if (stats->method == KC_METHOD_BLOCKS) /* the whole cache is for what comes now */
         kc_store_clear(s->call->ctx, s->store);
-    if (is_shrunk(s, how))
+    if (is_shrunk)
         return kc_shrink_run(s, max_iter);
     KC_TRY(kc_smo_run(s, how->is_trial ? trial : max_iter, NULL));
     *is_done = !(how->is_trial && s->stop == KC_STOP_MAX_ITER);
@@ -85,15 +86,16 @@ static kc_status run_methods(kc_state *s)
     while (!is_done) {
         const kc_choice how = kc_choose(s, &stats);
         const int64_t before = s->n_sets + s->n_rounds;
+        const bool is_shrunk = is_to_shrink(s, &how);
 
         is_done = true;
         if (how.method == KC_METHOD_PAIRS)
-            KC_TRY(run_pairs_method(s, &how, &stats, &is_done));
+            KC_TRY(run_pairs_method(s, &how, is_shrunk, &stats, &is_done));
         else if (how.method == KC_METHOD_BLOCKS)
             KC_TRY(run_blocks(s, &how, &stats, &is_done));
         else
             KC_TRY(kc_greedy_run(s));
-        note_stage(s, how.method, is_shrunk(s, &how), s->n_sets + s->n_rounds - before);
+        note_stage(s, how.method, is_shrunk, s->n_sets + s->n_rounds - before);
     }
     return KC_OK;
 }
