@@ -81,7 +81,6 @@ static kc_pairs describe_pairs(smo *s)
         .reserve = reserve_smo_end,
         .reserve_data = s,
         .n_steps = state->n_steps,
-        .scale = state->scale,
         .objective = kc_dual_objective(dual, state->beta, state->grad),
     };
 
@@ -178,6 +177,7 @@ static kc_status run_some(smo *s, int64_t max_steps, bool *has_floats)
     int64_t last = s->pairs.n_steps + max_steps;
 
     s->pairs.exact_below = find_exact_below(state);
+    s->pairs.scale = state->scale;
     *has_floats &= !state->dual.is_scaled || may_use_floats(s, goal);
     if (*has_floats) {
         KC_TRY(run_in_floats(s, goal, max_steps));

@@ -50,8 +50,8 @@ kc_status kc_state_open(kc_call *call, kc_store *store, const kc_dual *dual,
                         const kc_tuning *tuning, double *beta, kc_state *out)
 {
     *out = (kc_state){.call = call, .store = store, .dual = *dual, .tuning = tuning, .beta = beta};
-    out->scale = dual->is_scaled ? HUGE_VAL : 1; /* not read yet */
-    out->tol = dual->tol * out->scale;
+    out->scale = 1;
+    out->tol = dual->is_scaled ? HUGE_VAL : dual->tol; /* until the scale is read */
     out->plain_steps = -1;
     out->largest_diag = find_largest_diag(dual, store);
     for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++) {
