@@ -135,6 +135,8 @@ bool kc_is_foreseen(const kc_state *s, const kc_stats *stats)
 
 kc_choice kc_choose(const kc_state *s, const kc_stats *stats)
 {
+    if (s->dual.is_box_only) /* all others make steps on pairs, which keep a sum */
+        return (kc_choice){.method = KC_METHOD_COORDINATES};
     if (s->dual.method != KC_METHOD_AUTO)
         return (kc_choice){.method = s->dual.method, .may_shrink = true};
     if (stats->method == KC_METHOD_BLOCKS)

@@ -5,7 +5,8 @@
  * Small problems are solved by pair steps over all points, larger ones by working sets ("blocks").
  * Blocks are given up where they have no room for the free variables ("crowded"), and where they
  * would ask for nearly all rows while few steps are made ("dense").  Greedy steps take their place
- * where most points move and are many; pair steps otherwise, which go on without settled points. */
+ * where most points move and are many; pair steps otherwise, which go on without settled points.
+ * Where no sum is fixed, one variable moves at a time. */
 #ifndef KC_CHOOSE_H
 #define KC_CHOOSE_H
 

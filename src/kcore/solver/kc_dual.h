@@ -42,10 +42,11 @@
 #include "solver/kc_tuning.h"
 
 typedef enum kc_method {
-    KC_METHOD_AUTO = 0,   /* as the problem suggests: solver/kc_choose.h */
-    KC_METHOD_PAIRS = 1,  /* pair steps over all points: solver/kc_smo.h */
-    KC_METHOD_BLOCKS = 2, /* pair steps inside working sets: solver/kc_block.h */
-    KC_METHOD_GREEDY = 3, /* steps on the worst few at a time: solver/kc_greedy.h */
+    KC_METHOD_AUTO = 0,        /* as the problem suggests: solver/kc_choose.h */
+    KC_METHOD_PAIRS = 1,       /* pair steps over all points: solver/kc_smo.h */
+    KC_METHOD_BLOCKS = 2,      /* pair steps inside working sets: solver/kc_block.h */
+    KC_METHOD_GREEDY = 3,      /* steps on the worst few at a time: solver/kc_greedy.h */
+    KC_METHOD_COORDINATES = 4, /* on one variable at a time: solver/kc_coordinate.h */
 } kc_method;
 
 /* All arrays are the caller's and are only read. */

@@ -6,6 +6,7 @@
 
 #include "solver/kc_block.h"
 #include "solver/kc_choose.h"
+#include "solver/kc_coordinate.h"
 #include "solver/kc_greedy.h"
 #include "solver/kc_shrink.h"
 #include "solver/kc_smo.h"
@@ -93,8 +94,10 @@ static kc_status run_methods(kc_state *s)
             KC_TRY(run_pairs_method(s, &how, is_shrunk, &stats, &is_done));
         else if (how.method == KC_METHOD_BLOCKS)
             KC_TRY(run_blocks(s, &how, &stats, &is_done));
-        else
+        else if (how.method == KC_METHOD_GREEDY)
             KC_TRY(kc_greedy_run(s));
+        else
+            KC_TRY(kc_coordinate_run(s));
         note_stage(s, how.method, is_shrunk, s->n_sets + s->n_rounds - before);
     }
     return KC_OK;
@@ -168,7 +171,8 @@ static kc_status refresh_gradient(kc_state *s, bool *is_fresh)
 static void describe_path(const kc_state *s, char *text, size_t n_bytes)
 {
     static const char *const formats[] = {[KC_METHOD_BLOCKS] = "%sblocks %lld",
-                                          [KC_METHOD_GREEDY] = "%sgreedy %lld rounds"};
+                                          [KC_METHOD_GREEDY] = "%sgreedy %lld rounds",
+                                          [KC_METHOD_COORDINATES] = "%scoordinates %lld rounds"};
     size_t n = 0;
 
     text[0] = 0;
@@ -302,7 +306,7 @@ kc_status kc_dual_solve(kc_call *call, kc_store *store, const kc_dual *dual, kc_
     kc_status status = KC_ERR_TIME;
 
     assert(dual->n_points == kc_cols_count(&dual->cols) && dual->n_points > 0);
-    assert(!dual->is_box_only); /* all methods make steps on pairs */
+    assert(!dual->is_box_only || dual->n_layers == 1); /* one variable at a position */
     KC_TRY(take_start(call, dual, out));
     if (store != NULL)
         status = solve_dual(call, store, dual, out);

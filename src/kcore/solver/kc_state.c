@@ -229,7 +229,7 @@ static bool is_tube_empty(const kc_state *s, double size)
 
 static bool is_unbounded(const kc_state *s, double size)
 {
-    if (!s->is_hard || !(size > 0))
+    if (!s->is_hard || s->dual.is_box_only || !(size > 0)) /* there are no hulls without a sum */
         return false;
     return s->is_tube ? is_tube_empty(s, size) : do_hulls_meet(s, size);
 }

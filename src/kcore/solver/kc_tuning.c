@@ -248,6 +248,20 @@ const kc_tuning kc_tuning_default = {
             .think_points = 4000,
             .think_divisor = 5,
         },
+    .coordinate =
+        {
+            /* variables of a round at the most: their matrix stays in the second-level cache.
+             * [reason] */
+            .members_max = 512,
+            /* share of the violation that they are solved to: beyond it, others would undo it.
+             * Likewise of tol.  [reason] */
+            .inner_share = 0.1,
+            .inner_tol_share = 0.5,
+            /* entries of rows between two polls, some milliseconds.  [reason] */
+            .poll_entries = (size_t)1 << 23,
+            /* as for greedy rounds.  [reason] */
+            .fresh_visits_per_point = 40,
+        },
     .finish =
         {
             /* looks in a row without gain that end a fit as stalled.  [reason] */

@@ -85,6 +85,14 @@ typedef struct kc_greedy_tuning {
     size_t part_points, think_points, think_divisor;
 } kc_greedy_tuning;
 
+/* Steps on one variable at a time, where no sum is fixed. */
+typedef struct kc_coordinate_tuning {
+    size_t members_max;
+    double inner_share, inner_tol_share;
+    size_t poll_entries;
+    int64_t fresh_visits_per_point;
+} kc_coordinate_tuning;
+
 /* When steps are of no use any more, and how a solution is finished. */
 typedef struct kc_finish_tuning {
     int32_t gainless_looks_max;
@@ -109,6 +117,7 @@ typedef struct kc_tuning {
     kc_block_tuning block;
     kc_newton_tuning newton;
     kc_greedy_tuning greedy;
+    kc_coordinate_tuning coordinate;
     kc_finish_tuning finish;
     kc_scale_tuning scale;
 } kc_tuning;
