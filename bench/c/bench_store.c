@@ -127,7 +127,7 @@ static kc_store *make_store(const kc_packed *points, const kc_kernel *kernel, si
     };
     kc_store *store;
 
-    must(kc_store_create(&call, &config, &store));
+    must(kc_store_make(&call, &config, &store));
     return store;
 }
 

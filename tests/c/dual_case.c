@@ -18,8 +18,8 @@ result solve_given_in(kc_context *ctx, const kc_run *run, const ref_problem *p, 
     r.solution.grad = malloc(p->n * sizeof(double));
     r.status = kc_call_begin(&call, ctx, run, "solve", NULL);
     if (r.status == KC_OK) {
-        r.status = kc_store_create_given(&call, dtype, dtype == KC_F64 ? (void *)p->k : p->k32,
-                                         p->n, p->n, &store);
+        r.status = kc_store_make_given(&call, dtype, dtype == KC_F64 ? (void *)p->k : p->k32, p->n,
+                                       p->n, &store);
         if (r.status == KC_OK)
             r.status = kc_dual_solve(&call, store, &dual, &r.solution);
         kc_store_free(ctx, store);
@@ -146,7 +146,7 @@ static kc_status solve_in_store(kc_call *call, const sample *s, const setting *s
     kc_store *store = NULL;
     kc_dual dual = pose(s, set);
     double *t = malloc(s->n * 8), *lo = malloc(s->n * 8), *hi = malloc(s->n * 8);
-    kc_status status = kc_store_create(call, &config, &store);
+    kc_status status = kc_store_make(call, &config, &store);
 
     for (size_t p = 0; p < dual.n_points; p++) {
         size_t point = kc_cols_point(&dual.cols, p);

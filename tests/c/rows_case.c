@@ -45,7 +45,7 @@ kc_status open_store(world *w, size_t n_rows)
         config.n_user_points = N;
         config.user_dtype = w->dtype;
     }
-    return kc_store_create(&w->call, &config, &w->store);
+    return kc_store_make(&w->call, &config, &w->store);
 }
 
 ref_node node = {.op = OP_RBF, .gamma = 0.2};

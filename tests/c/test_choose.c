@@ -38,7 +38,7 @@ static kc_method choose(size_t n, size_t work, bool is_linear, const kc_stats *s
     CHECK(ref_kernel_make(ctx, &node, 1, &kernel, NULL) == KC_OK);
     CHECK(kc_packed_create(&call, &view, KC_F32, &packed) == KC_OK);
     kc_store_config config = {.kernel = kernel, .points = &packed, .cache_bytes = 1 << 20};
-    CHECK(kc_store_create(&call, &config, &store) == KC_OK);
+    CHECK(kc_store_make(&call, &config, &store) == KC_OK);
     if (store != NULL) {
         const kc_state state = {
             .store = store, .dual = {.n_points = n, .n_layers = 1}, .tuning = &kc_tuning_default};

@@ -302,7 +302,7 @@ static void a_given_matrix_is_read_in_place(void)
 
     REQUIRE(kc_context_create(NULL, &ctx, NULL) == KC_OK);
     REQUIRE(kc_call_begin(&call, ctx, NULL, "rows", NULL) == KC_OK);
-    REQUIRE(kc_store_create_given(&call, KC_F32, k, 3, 4, &store) == KC_OK);
+    REQUIRE(kc_store_make_given(&call, KC_F32, k, 3, 4, &store) == KC_OK);
     CHECK(kc_store_matrix(store, &ld) == k && ld == 4);
     CHECK(kc_store_get(&call, store, &cols, points, 2, rows) == KC_OK);
     CHECK(rows[0] == k + 8 && rows[1] == k);
@@ -372,7 +372,7 @@ static void a_part_is_a_store_of_its_points(void)
         CHECK(kc_store_get(&w.call, w.store, &all, chosen, 1, &row) == KC_OK);
         const kc_store_counters before = kc_store_count(w.store);
         REQUIRE(kc_store_can_part(w.store));
-        REQUIRE(kc_store_part_create(&w.call, w.store, chosen, 5, &part) == KC_OK);
+        REQUIRE(kc_store_part_make(&w.call, w.store, chosen, 5, &part) == KC_OK);
         CHECK(kc_store_points(part) == 5);
         CHECK(is_whole || kc_store_count(w.store).bytes_used == 0); /* lent to the part */
         CHECK(kc_store_get(&w.call, part, &cols, &second, 1, &row) == KC_OK);
@@ -400,7 +400,7 @@ static void *use_shared(void *data)
         if (kc_call_begin(&call, w->ctx, NULL, "rows", NULL) != KC_OK)
             break;
         kc_store_set_aside(w->ctx, w->store, 3 * w->row_bytes);
-        CHECK(kc_store_part_create(&call, w->store, chosen, 5, &part) == KC_OK);
+        CHECK(kc_store_part_make(&call, w->store, chosen, 5, &part) == KC_OK);
         CHECK(kc_store_gather(&call, part, chosen + 4, 1, chosen + 4, 1, values, 5) == KC_OK);
         kc_store_part_free(w->ctx, w->store, part);
         kc_store_set_aside(w->ctx, w->store, 0);

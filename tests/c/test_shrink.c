@@ -251,7 +251,7 @@ static void it_does_not_suit_infinite_boxes(void)
     kc_call call;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "solve", NULL) == KC_OK);
-    REQUIRE(kc_store_create_given(&call, KC_F64, matrix, 2, 2, &store) == KC_OK);
+    REQUIRE(kc_store_make_given(&call, KC_F64, matrix, 2, 2, &store) == KC_OK);
     REQUIRE(kc_state_open(&call, store, &dual, &kc_tuning_default, beta, &state) == KC_OK);
     CHECK(!kc_shrink_suits(&state));
     dual.n_points = 1;

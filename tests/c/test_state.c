@@ -26,7 +26,7 @@ static void open_problem(opened *o, ref_form form, size_t n, double c)
     o->p = ref_random_problem(&rng, form, REF_RBF, n, c, false);
     o->dual = ref_dual(&o->p, 1e-3);
     REQUIRE(kc_call_begin(&o->call, ctx, NULL, "state", NULL) == KC_OK);
-    REQUIRE(kc_store_create_given(&o->call, KC_F64, o->p.k, n, n, &o->store) == KC_OK);
+    REQUIRE(kc_store_make_given(&o->call, KC_F64, o->p.k, n, n, &o->store) == KC_OK);
     REQUIRE(kc_dual_repair(&o->dual, o->p.start, NULL) == KC_OK);
     REQUIRE(kc_state_open(&o->call, o->store, &o->dual, &kc_tuning_default, o->p.start,
                           &o->state) == KC_OK);
@@ -114,7 +114,7 @@ static void scaling_finds_the_minimum_along_the_ray(void)
     kc_call call;
 
     REQUIRE(kc_call_begin(&call, ctx, NULL, "state", NULL) == KC_OK);
-    REQUIRE(kc_store_create_given(&call, KC_F64, k, 2, 2, &store) == KC_OK);
+    REQUIRE(kc_store_make_given(&call, KC_F64, k, 2, 2, &store) == KC_OK);
     REQUIRE(kc_state_open(&call, store, &dual, &kc_tuning_default, beta, &state) == KC_OK);
     REQUIRE(kc_state_freshen(&state) == KC_OK);
     CHECK(kc_state_scale_along_ray(&state));

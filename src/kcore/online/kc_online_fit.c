@@ -168,8 +168,8 @@ static kc_status open_matrix(fit *f)
     for (size_t i = 0; i < f->n; i++)
         order[i] = (int32_t)i;
     KC_TRY(kc_matrix_create(call, f->input->data->x, &samples, f->online->set.dtype, &f->matrix));
-    return kc_store_create_given(call, f->matrix.dtype, f->matrix.values, f->n, f->matrix.ld,
-                                 &f->store);
+    return kc_store_make_given(call, f->matrix.dtype, f->matrix.values, f->n, f->matrix.ld,
+                               &f->store);
 }
 
 static kc_status open_fit_store(fit *f)
@@ -190,7 +190,7 @@ static kc_status open_fit_store(fit *f)
         KC_TRY(kc_prepare(f->call, set->kernel, f->input->data->x, NULL, set->dtype, &f->x));
     }
     config.cache_bytes = kc_cache_bytes(f->call, f->input->cache_bytes, f->n, set->dtype);
-    return kc_store_create(f->call, &config, &f->store);
+    return kc_store_make(f->call, &config, &f->store);
 }
 
 /* ---- Problems ------------------------------------------------------------------------------ */

@@ -118,7 +118,7 @@ static kc_status fill_diag(kc_call *call, kc_store *store)
     return status;
 }
 
-kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store **out)
+kc_status kc_store_make(kc_call *call, const kc_store_config *config, kc_store **out)
 {
     kc_store *store = kc_calloc(call->ctx, 1, sizeof *store);
     kc_status status;
@@ -153,8 +153,8 @@ kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store
     return KC_OK;
 }
 
-kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *values, size_t n,
-                                size_t ld, kc_store **out)
+kc_status kc_store_make_given(kc_call *call, kc_dtype dtype, const void *values, size_t n,
+                              size_t ld, kc_store **out)
 {
     kc_store *store = kc_calloc(call->ctx, 1, sizeof *store);
     kc_store_config config = {0};
@@ -223,7 +223,7 @@ static kc_status take_points(kc_call *call, kc_store *whole, const int32_t *poin
 
     kc_store_clear(call->ctx, whole);
     KC_TRY(kc_packed_take(call, whole->points, points, n, &own));
-    kc_status status = kc_store_create(call, &config, out);
+    kc_status status = kc_store_make(call, &config, out);
     if (status != KC_OK) {
         kc_packed_free(call->ctx, &own);
         return status;
@@ -245,7 +245,7 @@ static kc_status take_matrix(kc_call *call, kc_store *whole, const int32_t *poin
 
     kc_store_add_time(whole, start);
     if (status == KC_OK)
-        status = kc_store_create_given(call, whole->dtype, values, n, ld, out);
+        status = kc_store_make_given(call, whole->dtype, values, n, ld, out);
     if (status != KC_OK) {
         kc_free(call->ctx, values);
         return status;
@@ -254,8 +254,8 @@ static kc_status take_matrix(kc_call *call, kc_store *whole, const int32_t *poin
     return KC_OK;
 }
 
-kc_status kc_store_part_create(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
-                               kc_store **out)
+kc_status kc_store_part_make(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
+                             kc_store **out)
 {
     *out = NULL;
     assert(kc_store_can_part(whole));

@@ -76,12 +76,12 @@ typedef struct kc_store_config {
 
 /* KC_ERR_ARG where cache_bytes has no room for two rows: the text says how many bytes that takes.
  */
-kc_status kc_store_create(kc_call *call, const kc_store_config *config, kc_store **out);
+kc_status kc_store_make(kc_call *call, const kc_store_config *config, kc_store **out);
 
 /* K[i, j] = values[i * ld + j], borrowed; nothing is computed or kept.  The values must be finite
  * (checked by the caller); the matrix should be symmetric, and only rows are read. */
-kc_status kc_store_create_given(kc_call *call, kc_dtype dtype, const void *values, size_t n,
-                                size_t ld, kc_store **out);
+kc_status kc_store_make_given(kc_call *call, kc_dtype dtype, const void *values, size_t n,
+                              size_t ld, kc_store **out);
 
 /* Computes the whole matrix, if the cache has room for it, so that rows are read from then on: by
  * any number of threads at once, each with a call of its own. */
@@ -90,14 +90,14 @@ kc_status kc_store_complete(kc_call *call, kc_store *store);
 /* Whether problems of up to n_max points can use the store on several threads at once. */
 bool kc_store_is_shared(const kc_store *store, size_t n_max, int32_t n_threads);
 
-/* Whether kc_store_part_create takes it: not where the caller computes the values. */
+/* Whether kc_store_part_make takes it: not where the caller computes the values. */
 bool kc_store_can_part(const kc_store *store);
 
 /* A store of n of the points alone, distinct, in this order: points with the bytes of the whole's
  * cache, which gives up its rows, or a copy out of the whole matrix.  kc_store_part_free adds its
  * counters to those of the whole, and accepts NULL. */
-kc_status kc_store_part_create(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
-                               kc_store **out);
+kc_status kc_store_part_make(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
+                             kc_store **out);
 void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part);
 
 /* Bytes of the cache that the caller has taken for itself: the rows that are kept take no more than

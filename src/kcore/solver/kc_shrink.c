@@ -138,7 +138,7 @@ static kc_status open_part(level *whole, size_t n, level *part)
     dual.n_whole = s->dual.n_whole > 0 ? s->dual.n_whole : s->dual.n_points;
     dual.n_points = n;
     pose(whole, part, &a, &dual);
-    KC_TRY(kc_store_part_create(s->call, s->store, part->points, n, &store));
+    KC_TRY(kc_store_part_make(s->call, s->store, part->points, n, &store));
     status = kc_state_open(s->call, store, &dual, s->tuning, a.beta, &part->own);
     part->state = &part->own;
     if (status == KC_OK) {

@@ -88,7 +88,7 @@ static kc_status use_matrix(kc_state *s)
 
     if (kc_store_is_linear(s->store))
         return KC_OK;
-    KC_TRY(kc_store_create_given(s->call, kc_store_dtype(s->store), s->gram, n, s->ld, &s->matrix));
+    KC_TRY(kc_store_make_given(s->call, kc_store_dtype(s->store), s->gram, n, s->ld, &s->matrix));
     s->source = s->store;
     s->source_cols = s->dual.cols;
     s->store = s->matrix;

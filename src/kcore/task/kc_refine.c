@@ -136,7 +136,7 @@ static kc_status compare_values(kc_call *call, refinement *r)
         .points = &packed,
         .cache_bytes = 2 * (kc_round_up(r->n_looked * sizeof(double), KC_ALIGN) + KC_ALIGN),
     };
-    status = kc_store_create(call, &config, &store);
+    status = kc_store_make(call, &config, &store);
     if (status == KC_OK)
         status = compute_exact(call, r, store);
     kc_store_free(call->ctx, store);

@@ -108,13 +108,13 @@ kc_status kc_training_create_store(kc_call *call, kc_training *t, size_t n_share
         config.kernel = t->kernel;
         config.points = &t->points;
     } else {
-        return kc_store_create_given(call, t->matrix.dtype, t->matrix.values, n, t->matrix.ld, out);
+        return kc_store_make_given(call, t->matrix.dtype, t->matrix.values, n, t->matrix.ld, out);
     }
     config.cache_bytes =
         kc_cache_bytes(call, (size_t)t->settings->cache_bytes, n,
                        kc_training_has_user_kernel(t) ? user_dtype : t->points.dtype) /
         n_shares;
-    return kc_store_create(call, &config, out);
+    return kc_store_make(call, &config, out);
 }
 
 size_t kc_training_largest(const kc_training *t)
