@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "function": "base data simd kernel",
     "task": "base data kernel rows solver function",
     "online": "base data simd solver function task",
-    "api": "base data simd kernel function task online",
+    "api": "base data simd kernel rows function task online",
 }
 PUBLIC = "kcore"  # kcore/kcore.h, open to all
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

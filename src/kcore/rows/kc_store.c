@@ -64,6 +64,8 @@ void kc_store_free(kc_context *ctx, kc_store *store)
     kc_free(ctx, store->whole);
     kc_lru_free(ctx, store->lru);
     kc_packed_free(ctx, &store->own);
+    kc_kernel_free(ctx, store->own_kernel);
+    kc_free(ctx, store->own_values);
     kc_free(ctx, store);
 }
 
@@ -85,12 +87,17 @@ static kc_status take_segments(kc_call *call, kc_store *store, const kc_store_co
     return KC_OK;
 }
 
+/* Rows that begin at the same place of a page would share cache sets. */
+static size_t find_row_bytes(size_t n, size_t value_bytes)
+{
+    const size_t bytes = kc_round_up(n * value_bytes, KC_ALIGN);
+
+    return bytes % 4096 == 0 ? bytes + KC_ALIGN : bytes;
+}
+
 static kc_status take_slots(kc_call *call, kc_store *store, size_t cache_bytes)
 {
-    store->row_bytes = kc_round_up(store->n * store->value_bytes, KC_ALIGN);
-    /* Rows that begin at the same place of a page would share cache sets. */
-    if (store->row_bytes % 4096 == 0)
-        store->row_bytes += KC_ALIGN;
+    store->row_bytes = find_row_bytes(store->n, store->value_bytes);
     if (cache_bytes / 2 < store->row_bytes)
         return kc_fail(call->err, KC_ERR_ARG,
                        "a cache of %zu bytes has no room for two rows of %zu points: "
@@ -126,6 +133,7 @@ kc_status kc_store_make(kc_call *call, const kc_store_config *config, kc_store *
     *out = NULL;
     if (store == NULL)
         return kc_fail_nomem(call->err);
+    store->ctx = call->ctx;
     store->kernel = config->kernel;
     store->points = config->points;
     store->user_fn = config->user_fn;
@@ -163,6 +171,7 @@ kc_status kc_store_make_given(kc_call *call, kc_dtype dtype, const void *values,
     *out = NULL;
     if (store == NULL)
         return kc_fail_nomem(call->err);
+    store->ctx = call->ctx;
     store->given = values;
     store->given_ld = ld;
     store->n = n;
@@ -207,6 +216,36 @@ kc_status kc_store_complete(kc_call *call, kc_store *store)
     return KC_OK;
 }
 
+/* ---- Stores that outlive a call ------------------------------------------------------------ */
+
+void kc_store_adopt(kc_store *store, kc_kernel *kernel, kc_packed *points, void *values)
+{
+    store->own_kernel = kernel;
+    store->own_values = values;
+    if (points == NULL)
+        return;
+    store->own = *points;
+    store->points = &store->own;
+    store->plan = kc_plan_make(store->kernel, store->points, store->points);
+    *points = (kc_packed){.dtype = store->dtype};
+}
+
+kc_status kc_store_begin_use(kc_context *ctx, kc_store *store, kc_error *err)
+{
+    bool is_used = false;
+
+    if (ctx != NULL && ctx != store->ctx)
+        return kc_fail(err, KC_ERR_ARG, "the store belongs to another context");
+    if (!atomic_compare_exchange_strong(&store->is_used, &is_used, true))
+        return kc_fail(err, KC_ERR_ARG, "the store is in use by another call");
+    return KC_OK;
+}
+
+void kc_store_end_use(kc_store *store)
+{
+    atomic_store(&store->is_used, false);
+}
+
 /* ---- Parts --------------------------------------------------------------------------------- */
 
 bool kc_store_can_part(const kc_store *store)
@@ -228,9 +267,7 @@ static kc_status take_points(kc_call *call, kc_store *whole, const int32_t *poin
         kc_packed_free(call->ctx, &own);
         return status;
     }
-    (*out)->own = own;
-    (*out)->points = &(*out)->own;
-    (*out)->plan = kc_plan_make(whole->kernel, (*out)->points, (*out)->points);
+    kc_store_adopt(*out, NULL, &own, NULL);
     return KC_OK;
 }
 
@@ -251,6 +288,9 @@ static kc_status take_matrix(kc_call *call, kc_store *whole, const int32_t *poin
         return status;
     }
     (*out)->whole = values;
+    /* As if its rows were computed, so that a choice of methods cannot tell. */
+    (*out)->entry_work = whole->entry_work;
+    (*out)->row_bytes = find_row_bytes(n, whole->value_bytes);
     return KC_OK;
 }
 
@@ -312,6 +352,11 @@ size_t kc_store_row_bytes(const kc_store *store)
 size_t kc_store_work(const kc_store *store)
 {
     return store->entry_work;
+}
+
+bool kc_store_keeps_rows(const kc_store *store)
+{
+    return store->given == NULL && store->entry_work >= KC_CHEAP_WORK;
 }
 
 const void *kc_store_diag(const kc_store *store)

@@ -22,8 +22,6 @@
 #include "base/kc_call.h"
 #include "data/kc_packed.h"
 
-typedef struct kc_store kc_store;
-
 /* The points begin .. end - 1. */
 typedef struct kc_span {
     size_t begin, end;
@@ -95,7 +93,7 @@ bool kc_store_can_part(const kc_store *store);
 
 /* A store of n of the points alone, distinct, in this order: points with the bytes of the whole's
  * cache, which gives up its rows, or a copy out of the whole matrix.  kc_store_part_free adds its
- * counters to those of the whole, and accepts NULL. */
+ * counters to those of the whole, and accepts NULL.  (kc_store_free is public.) */
 kc_status kc_store_part_make(kc_call *call, kc_store *whole, const int32_t *points, size_t n,
                              kc_store **out);
 void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part);
@@ -104,11 +102,18 @@ void kc_store_part_free(kc_context *ctx, kc_store *whole, kc_store *part);
  * the rest, or two rows where that is less. */
 void kc_store_set_aside(kc_context *ctx, kc_store *store, size_t n_bytes);
 
+/* What the store was made of and has borrowed is its own from now on, to be freed with it: kernel
+ * and points, or the values of a given matrix; the others NULL.  The points are moved out of
+ * *points. */
+void kc_store_adopt(kc_store *store, kc_kernel *kernel, kc_packed *points, void *values);
+
+/* A store that outlives a call is that of one context, and of one call at a time: KC_ERR_ARG where
+ * another one has it.  Whoever begins ends.  ctx NULL: not asked. */
+kc_status kc_store_begin_use(kc_context *ctx, kc_store *store, kc_error *err);
+void kc_store_end_use(kc_store *store);
+
 /* Gives up the rows that are kept, and their memory. */
 void kc_store_clear(kc_context *ctx, kc_store *store);
-
-/* Accepts NULL. */
-void kc_store_free(kc_context *ctx, kc_store *store);
 
 size_t kc_store_points(const kc_store *store);
 kc_dtype kc_store_dtype(const kc_store *store);
@@ -121,6 +126,9 @@ size_t kc_store_row_bytes(const kc_store *store);
 
 /* What a value costs, in multiply-adds; 1 where the matrix is given. */
 size_t kc_store_work(const kc_store *store);
+
+/* Whether rows are kept at all: not where values are as soon computed as read. */
+bool kc_store_keeps_rows(const kc_store *store);
 
 /* Whether values are x.z: rows are then added up through w = sum of delta_i x_i, at the cost of one
  * of them. */
@@ -170,6 +178,27 @@ typedef struct kc_moved {
  * grad; on failure out holds no meaning. */
 kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
                          const double *grad, double *out);
+
+/* The same for n_vectors at once, so that each row is computed once: moved->delta has n_vectors
+ * times n entries, and grad and out have n_vectors times those of the columns. */
+kc_status kc_store_apply_vectors(kc_call *call, kc_store *store, const kc_cols *cols,
+                                 const kc_moved *moved, size_t n_vectors, const double *grad,
+                                 double *out);
+
+/* Sums over some columns of the matrix, at some of its rows, for each of n_vectors. */
+typedef struct kc_store_sums {
+    const int32_t *rows; /* NULL: all; else n_rows points, repeated or not */
+    size_t n_rows;
+    const int32_t *cols; /* NULL: all; else n_cols points, distinct */
+    size_t n_cols;
+    const double *vectors; /* n_vectors * n_cols */
+    size_t n_vectors;
+} kc_store_sums;
+
+/* out[k * n_rows + r] = sum over j of vectors[k * n_cols + j] K(x[rows[r]], x[cols[j]]), in doubles
+ * and in the order of the columns. */
+kc_status kc_store_multiply_by(kc_call *call, kc_store *store, const kc_store_sums *product,
+                               double *out);
 
 /* How long kc_store_apply may take for n_rows rows over n_cols columns, none of them kept, in
  * seconds: by what the last ones took.  Outside the promise of equal results. */

@@ -28,9 +28,6 @@
  * their pages then, which may take it milliseconds for each huge one: so many bytes in one pass. */
 #define FRESH_BYTES ((size_t)4 << 20)
 
-/* Rows whose values cost less than this are not kept: memory would give them back no sooner. */
-#define CHEAP_WORK ((size_t)32)
-
 /* Columns of kernel blocks begin at multiples of this. */
 #define COL_STEP ((size_t)16)
 
@@ -54,13 +51,14 @@ typedef struct batch {
     const kc_cols *cols;
     batch_row *rows;
     size_t n;
-    int32_t *computed; /* points of the computed rows, in order */
-    kc_packed taken;   /* the same points side by side; empty: they are read where they are */
-    size_t *n_before;  /* computed rows before row i; n + 1 entries */
-    bool has_fresh;    /* some of them go to slots that held nothing */
-    char *user_rows;   /* the computed rows of this pass, where the caller computes; else NULL */
-    const double *delta;
-    const double *grad; /* NULL: fill the slots only */
+    int32_t *computed;   /* points of the computed rows, in order */
+    kc_packed taken;     /* the same points side by side; empty: they are read where they are */
+    size_t *n_before;    /* computed rows before row i; n + 1 entries */
+    bool has_fresh;      /* some of them go to slots that held nothing */
+    char *user_rows;     /* the computed rows of this pass, where the caller computes; else NULL */
+    size_t n_vectors;    /* of coefficients, each with a gradient of its own */
+    const double *delta; /* n_vectors * n */
+    const double *grad;  /* n_vectors * columns; NULL: fill the slots only */
     double *out;
     size_t begin, end; /* the rows of this pass */
     size_t strip_cols; /* of the store; strips begin at its multiples */
@@ -171,8 +169,11 @@ static void run_strip(void *data, size_t chunk, int32_t worker)
             continue;
         for (size_t i = first; i < last; i++)
             rows[i - first] = find_row(b, &s, first, i, panel);
-        sweep(from + s.position, b->out + s.position, rows, b->delta + first, last - first,
-              s.end - s.begin);
+        for (size_t k = 0; k < b->n_vectors; k++) {
+            const size_t at = k * kc_cols_count(b->cols) + s.position;
+            sweep(from + at, b->out + at, rows, b->delta + k * b->n + first, last - first,
+                  s.end - s.begin);
+        }
         from = b->out;
     }
 }
@@ -257,8 +258,8 @@ static kc_status take_points(kc_call *call, batch *b, size_t n_chunks)
 static kc_status run_batch(kc_call *call, batch *b)
 {
     const kc_store *store = b->store;
-    size_t work =
-        kc_cols_count(b->cols) * (b->n_before[b->n] * store->entry_work + ADD_WORK * b->n);
+    size_t work = kc_cols_count(b->cols) * (b->n_before[b->n] * store->entry_work +
+                                            ADD_WORK * b->n * kc_max(b->n_vectors, 1));
     int32_t n_threads = call->n_threads;
     kc_status status = KC_OK;
 
@@ -412,7 +413,7 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
     for (size_t i = 0; i < b->n && b->store->given == NULL; i++) {
         batch_row *row = &b->rows[i];
         kc_keep worth = keep != NULL ? (kc_keep)keep[i] : KC_KEEP_LOW;
-        if (b->store->entry_work < CHEAP_WORK)
+        if (b->store->entry_work < KC_CHEAP_WORK)
             worth = KC_KEEP_NOT;
         if (b->store->user_fn != NULL && worth == KC_KEEP_NOT)
             worth = KC_KEEP_LOW; /* to compute it again costs more than any slot */
@@ -426,12 +427,14 @@ static kc_status apply_rows(kc_call *call, batch *b, const uint8_t *keep)
 }
 
 static kc_status apply_batch(kc_call *call, kc_store *store, const kc_cols *cols,
-                             const kc_moved *moved, const double *grad, double *out)
+                             const kc_moved *moved, size_t n_vectors, const double *grad,
+                             double *out)
 {
     const double start = kc_clock();
     batch b;
     kc_status status = plan_start(call, store, cols, moved->points, moved->n, &b);
 
+    b.n_vectors = n_vectors;
     b.grad = grad;
     b.out = out;
     b.delta = moved->delta;
@@ -444,20 +447,45 @@ static kc_status apply_batch(kc_call *call, kc_store *store, const kc_cols *cols
     return status;
 }
 
-kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
-                         const double *grad, double *out)
+/* Through w, which each vector has its own of. */
+static kc_status apply_linear(kc_call *call, kc_store *store, const kc_cols *cols,
+                              const kc_moved *moved, size_t n_vectors, const double *grad,
+                              double *out)
+{
+    kc_moved one = *moved;
+
+    for (size_t k = 0; k < n_vectors; k++) {
+        const size_t at = k * kc_cols_count(cols);
+        kc_arena_point point = kc_arena_mark(call->arena);
+
+        one.delta = moved->delta + k * moved->n;
+        KC_TRY(kc_store_apply_linear(call, store, cols, &one, grad + at, out + at));
+        kc_arena_release(call->arena, point);
+    }
+    return KC_OK;
+}
+
+kc_status kc_store_apply_vectors(kc_call *call, kc_store *store, const kc_cols *cols,
+                                 const kc_moved *moved, size_t n_vectors, const double *grad,
+                                 double *out)
 {
     kc_arena_point point = kc_arena_mark(call->arena);
     double start = kc_clock();
     kc_status status = KC_OK;
 
     if (moved->n == 0)
-        memmove(out, grad, kc_cols_count(cols) * sizeof *out);
+        memmove(out, grad, n_vectors * kc_cols_count(cols) * sizeof *out);
     else if (kc_store_is_linear(store))
-        status = kc_store_apply_linear(call, store, cols, moved, grad, out);
+        status = apply_linear(call, store, cols, moved, n_vectors, grad, out);
     else
-        status = apply_batch(call, store, cols, moved, grad, out);
+        status = apply_batch(call, store, cols, moved, n_vectors, grad, out);
     kc_arena_release(call->arena, point);
     kc_store_add_time(store, start);
     return status;
+}
+
+kc_status kc_store_apply(kc_call *call, kc_store *store, const kc_cols *cols, const kc_moved *moved,
+                         const double *grad, double *out)
+{
+    return kc_store_apply_vectors(call, store, cols, moved, 1, grad, out);
 }

@@ -8,6 +8,9 @@
 #include "rows/kc_store.h"
 #include "simd/kc_ops.h"
 
+/* Rows whose values cost less than this are not kept: memory would give them back no sooner. */
+#define KC_CHEAP_WORK ((size_t)32)
+
 /* Below this much work, in multiply-adds, waking a thread costs more than it brings. */
 #define KC_PARALLEL_WORK ((size_t)1 << 20)
 
@@ -25,7 +28,11 @@ struct kc_store {
     size_t value_bytes;
     void *diag;
     size_t entry_work; /* multiply-adds of one kernel value */
-    kc_packed own;     /* the points, where they are a part of another store's */
+    kc_packed own;     /* the points, where they are the store's own */
+    kc_kernel *own_kernel;
+    void *own_values;    /* what `given` is, where the store owns it */
+    kc_context *ctx;     /* that it was made in */
+    atomic_bool is_used; /* by a call, where it outlives calls */
 
     size_t *segments; /* n_segments + 1 bounds */
     size_t n_segments;

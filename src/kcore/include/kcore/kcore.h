@@ -3,7 +3,7 @@
  * This file includes the whole public interface.  In reading order: kcore/base.h (status and
  * errors, context, calls, samples, labels), kcore/kernels.h, kcore/functions.h
  * (what learners leave behind, and prediction), here support vector machines and their models;
- * kcore/perceptrons.h.
+ * kcore/perceptrons.h; kcore/stores.h (kernel rows that outlive a call, and problems on them).
  *
  * Rules that hold everywhere:
  *   - Functions that can fail return kc_status; results come through pointers, and only on success.
@@ -235,5 +235,6 @@ KC_API KC_MUST_CHECK kc_status kc_model_create(kc_context *ctx, const kc_model_p
 #endif
 
 #include "kcore/perceptrons.h"
+#include "kcore/stores.h"
 
 #endif
