@@ -1,7 +1,7 @@
 # The declarations of kcore/kcore.h and what it includes, in their order and in their words; those
-# of kcore/perceptrons.h are in _capi_perceptrons.pxd.
+# of kcore/perceptrons.h are in _capi_perceptrons.pxd, of kcore/stores.h in _capi_stores.pxd.
 #
-# tests/python/test_capi.py compares both files with the headers: every function with its argument
+# tests/python/test_capi.py compares these files with the headers: every function with its argument
 # types, every field of every struct, every value of every enumeration.
 
 from libc.stdint cimport int32_t, int64_t

@@ -315,6 +315,54 @@ class OnlineLearner:
     def coef(self, reading: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def vectors(self) -> list[NDArray[np.float64] | tuple[NDArray[Any], ...]]: ...
 
+@final
+class Store:
+    n_rows: int
+    def __new__(
+        cls,
+        kernel: CompiledKernel | None,
+        points: Points,
+        is_f32: bool,
+        cache_bytes: int,
+        run: Run,
+    ) -> Self: ...
+    def __reduce__(self) -> NoReturn: ...
+    def close(self) -> None: ...
+    def describe(self) -> dict[str, Any]: ...
+    def diagonal(self) -> NDArray[np.float64]: ...
+    def apply(
+        self,
+        vectors: NDArray[np.float64],
+        columns: NDArray[np.int64] | None,
+        rows: NDArray[np.int64] | None,
+        run: Run,
+    ) -> NDArray[np.float64] | None: ...
+    def gradient(
+        self,
+        coef: NDArray[np.float64],
+        columns: NDArray[np.int64] | None,
+        t: NDArray[np.float64] | None,
+        rows: NDArray[np.int64] | None,
+        run: Run,
+    ) -> NDArray[np.float64] | None: ...
+    def solve(
+        self,
+        *,
+        rows: NDArray[np.int64] | None,
+        t: NDArray[np.float64] | None,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        epsilon: float,
+        n_groups: int,
+        group: NDArray[np.int32] | None,
+        sums: NDArray[np.float64] | None,
+        start: NDArray[np.float64] | None,
+        tol: float,
+        max_iter: int,
+        seed: int,
+        run: Run,
+    ) -> dict[str, Any]: ...
+
 @disjoint_base
 class SingleSampleState:
     learner: OnlineLearner

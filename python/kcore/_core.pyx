@@ -24,6 +24,7 @@ from libc.string cimport memcpy, memset
 
 from kcore._capi cimport *
 from kcore._capi_perceptrons cimport *
+from kcore._capi_stores cimport *
 
 
 cdef extern from "Python.h":
@@ -598,3 +599,4 @@ include "_arrays.pxi"
 include "_svm.pxi"
 include "_perceptron.pxi"
 include "_online.pxi"
+include "_store.pxi"

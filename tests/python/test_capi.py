@@ -1,4 +1,4 @@
-"""_capi.pxd and its part say what kcore.h and the files it includes say."""
+"""_capi.pxd and its parts say what kcore.h and the files it includes say."""
 
 import re
 from pathlib import Path
@@ -7,11 +7,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 INCLUDE = ROOT / "src" / "kcore" / "include" / "kcore"
-PARTS = ("base.h", "kernels.h", "functions.h", "kcore.h", "perceptrons.h")
+PARTS = ("base.h", "kernels.h", "functions.h", "kcore.h", "perceptrons.h", "stores.h")
 HEADER = "".join((INCLUDE / name).read_text() for name in PARTS)
 DECLARATIONS = "".join(
     (ROOT / "python" / "kcore" / name).read_text()
-    for name in ("_capi.pxd", "_capi_perceptrons.pxd")
+    for name in ("_capi.pxd", "_capi_perceptrons.pxd", "_capi_stores.pxd")
 )
 
 FUNCTION = re.compile(r"([\w ]+[ *]+)(kc_\w+)\(([^()]*)\)")
