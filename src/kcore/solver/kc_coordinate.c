@@ -5,6 +5,7 @@
 #include "solver/kc_coordinate.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A candidate: a variable and by how much it violates. */
 typedef struct violator {
@@ -18,6 +19,7 @@ typedef struct coordinates {
     const kc_coordinate_tuning *tuning;
     size_t n, n_max;
     violator *members;
+    uint8_t *is_member; /* of every position */
     int32_t *points;
     double *beta, *grad, *delta;
     uint8_t *keep;
@@ -63,10 +65,28 @@ static void sift_up(violator *heap, size_t at, violator entry)
     heap[at] = entry;
 }
 
-/* The worst violators; returns the largest violation. */
+/* Free variables that violate join the worst, as far as there is room: a round without them undoes
+ * what the last one did. */
+static void add_free(coordinates *s)
+{
+    const kc_state *state = s->state;
+
+    memset(s->is_member, 0, state->dual.n_points);
+    for (size_t k = 0; k < s->n; k++)
+        s->is_member[s->members[k].at] = 1;
+    for (size_t p = 0; p < state->dual.n_points && s->n < s->n_max; p++) {
+        const double violation = violation_of(state->grad[p], state->up[0][p], state->low[0][p]);
+
+        if (state->up[0][p] == state->low[0][p] && violation > 0 && !s->is_member[p])
+            s->members[s->n++] = (violator){violation, (int32_t)p};
+    }
+}
+
+/* The worst violators and free variables; returns the largest violation. */
 static double choose_members(coordinates *s)
 {
     const kc_state *state = s->state;
+    const size_t n_worst = kc_max((size_t)(s->tuning->worst_share * (double)s->n_max), 1);
     double worst = -HUGE_VAL;
 
     s->n = 0;
@@ -77,11 +97,12 @@ static double choose_members(coordinates *s)
         worst = kc_higher(entry.violation, worst);
         if (!(entry.violation > 0))
             continue;
-        if (s->n < s->n_max)
+        if (s->n < n_worst)
             sift_up(s->members, s->n++, entry);
         else if (is_lesser(&s->members[0], &entry))
             sift_down(s->members, s->n, entry);
     }
+    add_free(s);
     return worst;
 }
 
@@ -177,28 +198,40 @@ static double look_at_members(const coordinates *s, size_t *best, double *goal)
     return worst;
 }
 
+static kc_status poll(kc_state *state, double violation)
+{
+    if (kc_call_is_limited(state->call))
+        kc_state_reserve(state, kc_state_count_support(state));
+    kc_state_tell(state, NAN, violation);
+    return kc_call_poll(state->call);
+}
+
 /* Until a share of the violation is left, or so many steps are made. */
-static void solve_members(coordinates *s, double violation, int64_t last_step)
+static kc_status solve_members(coordinates *s, double violation, int64_t last_step)
 {
     const kc_dual *dual = &s->state->dual;
     const bool is_all = s->n == dual->n_points;
     const double least = s->tuning->inner_tol_share * dual->tol;
     const double goal_violation =
         is_all ? least : kc_higher(s->tuning->inner_share * violation, least);
-    const size_t by_work = s->tuning->poll_entries / s->n + 1;
-    const int64_t most = s->n_steps + (int64_t)by_work;
+    const int64_t stride = (int64_t)(s->tuning->poll_entries / s->n) + 1;
+    const int64_t first = s->n_steps;
+    const int64_t most = first + s->tuning->inner_steps_per_member * (int64_t)s->n;
 
     while (s->n_steps < most && s->n_steps < last_step) {
         double goal = 0;
         size_t best = s->n;
 
+        if ((s->n_steps - first) % stride == stride - 1)
+            KC_TRY(poll(s->state, violation));
         if (look_at_members(s, &best, &goal) < goal_violation || best == s->n)
-            return;
+            return KC_OK;
         s->is_unbounded = isinf(goal);
         if (s->is_unbounded || goal == s->beta[best])
-            return;
+            return KC_OK;
         move(s, best, goal);
     }
+    return KC_OK;
 }
 
 /* ---- Rounds -------------------------------------------------------------------------------- */
@@ -253,14 +286,6 @@ static bool is_over(coordinates *s, kc_stall *stall, double violation, int64_t l
     return true;
 }
 
-static kc_status poll(kc_state *state, double violation)
-{
-    if (kc_call_is_limited(state->call))
-        kc_state_reserve(state, kc_state_count_support(state));
-    kc_state_tell(state, NAN, violation);
-    return kc_call_poll(state->call);
-}
-
 static kc_status run_rounds(coordinates *s)
 {
     kc_state *state = s->state;
@@ -275,7 +300,7 @@ static kc_status run_rounds(coordinates *s)
             return KC_OK;
         KC_TRY(poll(state, violation));
         KC_TRY(gather_members(s));
-        solve_members(s, violation, last_step);
+        KC_TRY(solve_members(s, violation, last_step));
         if (s->is_unbounded) {
             s->n_steps = state->n_steps;
             state->stop = KC_STOP_UNBOUNDED;
@@ -295,14 +320,15 @@ static kc_status take_members(coordinates *s)
     const size_t n = s->n_max;
 
     s->members = kc_call_take(call, n, sizeof *s->members);
+    s->is_member = kc_call_take(call, s->state->dual.n_points, 1);
     s->points = kc_call_take(call, n, sizeof *s->points);
     s->beta = kc_call_take(call, n, sizeof *s->beta);
     s->grad = kc_call_take(call, n, sizeof *s->grad);
     s->delta = kc_call_take(call, n, sizeof *s->delta);
     s->keep = kc_call_take(call, n, sizeof *s->keep);
     s->gram = kc_call_take(call, n * n, kc_dtype_bytes(kc_store_dtype(s->state->store)));
-    if (s->members == NULL || s->points == NULL || s->beta == NULL || s->grad == NULL ||
-        s->delta == NULL || s->keep == NULL || s->gram == NULL)
+    if (s->members == NULL || s->is_member == NULL || s->points == NULL || s->beta == NULL ||
+        s->grad == NULL || s->delta == NULL || s->keep == NULL || s->gram == NULL)
         return kc_fail_nomem(call->err);
     return KC_OK;
 }

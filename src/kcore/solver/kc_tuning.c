@@ -250,15 +250,18 @@ const kc_tuning kc_tuning_default = {
         },
     .coordinate =
         {
-            /* variables of a round at the most: their matrix stays in the second-level cache.
+            /* variables of a round at the most: their matrix stays in the caches.  [reason] */
+            .members_max = 1024,
+            /* share of them that are the worst violators; the rest is for free variables.
              * [reason] */
-            .members_max = 512,
+            .worst_share = 0.5,
             /* share of the violation that they are solved to: beyond it, others would undo it.
              * Likewise of tol.  [reason] */
             .inner_share = 0.1,
             .inner_tol_share = 0.5,
+            .inner_steps_per_member = 100,
             /* entries of rows between two polls, some milliseconds.  [reason] */
-            .poll_entries = (size_t)1 << 23,
+            .poll_entries = (size_t)1 << 21,
             /* as for greedy rounds.  [reason] */
             .fresh_visits_per_point = 40,
         },

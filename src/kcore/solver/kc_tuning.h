@@ -88,7 +88,9 @@ typedef struct kc_greedy_tuning {
 /* Steps on one variable at a time, where no sum is fixed. */
 typedef struct kc_coordinate_tuning {
     size_t members_max;
+    double worst_share;
     double inner_share, inner_tol_share;
+    int64_t inner_steps_per_member;
     size_t poll_entries;
     int64_t fresh_visits_per_point;
 } kc_coordinate_tuning;
