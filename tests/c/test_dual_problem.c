@@ -167,7 +167,7 @@ static void spread_coef(const svm_fit *fit, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = 0;
-    for (int64_t s = 0; s < fit->info.n_support; s++)
+    for (int64_t s = 0; s < fit->function.n_points; s++)
         out[fit->support[s]] = fit->coef[s];
 }
 

@@ -73,7 +73,7 @@ static kc_status open_computed(kc_call *call, const kc_kernel *kernel, const kc_
     kc_store_config config = {.points = &points};
     kc_status status;
 
-    KC_TRY(kc_function_pack(call, kernel, x, dtype, &points));
+    KC_TRY(kc_function_pack(call, kernel, x, (size_t)x->n_rows, dtype, &points));
     config.cache_bytes = kc_cache_bytes(call, cache_bytes, points.n, dtype);
     status = kc_kernel_copy(call->ctx, kernel, &own, call->err);
     config.kernel = own;
