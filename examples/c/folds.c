@@ -88,7 +88,7 @@ int main(void)
     static double x[N_SAMPLES * N_FEATURES], y[N_SAMPLES];
     const double gamma = 1;
     const kc_points points = {
-        .struct_size = sizeof(kc_points),
+        .struct_size = sizeof points,
         .storage = KC_DENSE,
         .dtype = KC_F64,
         .n_rows = N_SAMPLES,

@@ -144,10 +144,9 @@ static int are_alike(const svm_fit *a, const svm_fit *b)
     const kc_function_info *f = &a->function, *g = &b->function;
 
     return i->type == j->type && i->multiclass == j->multiclass && i->n_classes == j->n_classes &&
-           i->n_coef_rows == j->n_coef_rows && f->dtype == g->dtype &&
-           f->is_given == g->is_given && f->is_linear == g->is_linear &&
-           f->n_outputs == g->n_outputs && f->n_points == g->n_points &&
-           f->n_parts == g->n_parts && f->n_cols == g->n_cols;
+           i->n_coef_rows == j->n_coef_rows && f->dtype == g->dtype && f->is_given == g->is_given &&
+           f->is_linear == g->is_linear && f->n_outputs == g->n_outputs &&
+           f->n_points == g->n_points && f->n_parts == g->n_parts && f->n_cols == g->n_cols;
 }
 
 int svm_fit_equal(const svm_fit *a, const svm_fit *b)
