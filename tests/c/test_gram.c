@@ -354,12 +354,16 @@ static void arguments_are_checked_by_name(void)
     other.name = NULL;
     CHECK(is_refused(&bad, false, KC_ERR_SHAPE, "X has 3 columns, points has 2"));
     other.storage = KC_STRINGS;
-    CHECK(is_refused(&bad, false, KC_ERR_TYPE,
-                     "points holds strings, the kernel linear takes numbers"));
+    CHECK(is_refused(
+        &bad, false, KC_ERR_TYPE,
+        "points holds strings, the kernel linear takes numbers: take a kernel of strings, such as "
+        "delta"));
     bad.x = &other;
     bad.z = NULL;
-    CHECK(is_refused(&bad, true, KC_ERR_TYPE,
-                     "points holds strings, the kernel linear takes numbers"));
+    CHECK(is_refused(
+        &bad, true, KC_ERR_TYPE,
+        "points holds strings, the kernel linear takes numbers: take a kernel of strings, such as "
+        "delta"));
     other = points;
     other.n_rows = 0;
     CHECK(is_refused(&bad, true, KC_ERR_SHAPE, "X has 0 rows, must have at least 1"));

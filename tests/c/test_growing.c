@@ -6,6 +6,7 @@
 #include "fault.h"
 #include "kc_test.h"
 #include "ref_points.h"
+#include "table_case.h"
 
 static kc_context *ctx;
 static kc_fault fault;
@@ -244,6 +245,230 @@ static void refused_memory_leaves_the_points_as_they_were(void)
     }
 }
 
+/* ---- Strings and tables --------------------------------------------------------------------- */
+
+static bool has_string(const kc_packed *p, size_t i, const kc_packed *from, size_t row)
+{
+    size_t n, n_other;
+    const char *bytes = kc_packed_string(p, i, &n);
+    const char *other = kc_packed_string(from, row, &n_other);
+
+    return n == n_other && (n == 0 || memcmp(bytes, other, n) == 0);
+}
+
+/* The same sample in all parts. */
+static bool are_alike(const kc_packed *p, size_t i, const kc_packed *from, size_t row)
+{
+    if (p->n_parts != from->n_parts)
+        return false;
+    for (size_t k = 0; k <= p->n_parts; k++) {
+        const kc_packed *a = kc_packed_part(p, k), *b = kc_packed_part(from, k);
+
+        if (a->n != p->n ||
+            !(a->storage == KC_STRINGS ? has_string(a, i, b, row) : are_equal(a, i, b, row)))
+            return false;
+    }
+    for (size_t s = 0; s < p->n_scalars; s++)
+        if (ref_get(kc_packed_scalars(p, s), i, p->dtype) !=
+            ref_get(kc_packed_scalars(from, s), row, p->dtype))
+            return false;
+    return true;
+}
+
+/* A table, packed with a selection across its parts and two numbers of each sample; and growing
+ * points of its kind. */
+typedef struct table_scene {
+    table t;
+    kc_packed x;
+    kc_growing g;
+    kc_call call;
+} table_scene;
+
+static void begin_table(table_scene *s, size_t n, kc_dtype dtype)
+{
+    static const int32_t some[] = {5, 0}, last[] = {3, 4, 5};
+    static const kc_column_list selections[] = {{some, 2}, {last, 3}};
+
+    table_make(&s->t, n, n, KC_F32, KC_F64);
+    CHECK(kc_call_begin(&s->call, ctx, NULL, "test", NULL) == KC_OK);
+    CHECK(kc_packed_create(&s->call, s->t.parts, dtype, &s->x) == KC_OK);
+    CHECK(kc_packed_select(&s->call, s->t.parts, NULL, selections, 2, &s->x) == KC_OK);
+    CHECK(kc_packed_add_scalars(&s->call, 2, &s->x) == KC_OK);
+    for (size_t i = 0; i < 2 * n; i++)
+        ref_put(kc_packed_scalars(&s->x, i % 2), i / 2, dtype, (double)i);
+    CHECK(kc_growing_create(ctx, dtype, s->t.parts, selections, 2, 2, &s->g, NULL) == KC_OK);
+    CHECK(memcmp(s->g.points.selected, s->x.selected, 2) == 0);
+}
+
+static void end_table(table_scene *s)
+{
+    kc_growing_free(ctx, &s->g);
+    kc_packed_free(ctx, &s->x);
+    CHECK(kc_call_end(&s->call, KC_OK) == KC_OK);
+    table_free(&s->t);
+}
+
+static void samples_of_a_table_grow_in_all_parts(void)
+{
+    for (int dtype = KC_F32; dtype <= KC_F64; dtype++) {
+        table_scene s;
+
+        begin_table(&s, 45, (kc_dtype)dtype);
+        add_all(&s.g, &s.x);
+        CHECK(s.g.points.n == 45 && kc_packed_columns(&s.g.points) == (size_t)TABLE_COLS);
+        for (size_t i = 0; i < 45; i++)
+            CHECK(are_alike(&s.g.points, i, &s.x, i));
+        end_table(&s);
+    }
+}
+
+/* By shorter ones, longer ones, empty ones: those behind move. */
+static void a_string_is_replaced_without_touching_the_others(void)
+{
+    table_strings strings = table_strings_make(3, 30);
+    kc_growing g = kc_growing_none(KC_F64, KC_STRINGS, 1);
+    size_t holds[30];
+    kc_packed x;
+    kc_call call;
+
+    CHECK(kc_call_begin(&call, ctx, NULL, "test", NULL) == KC_OK);
+    CHECK(kc_packed_create(&call, &strings.points, KC_F64, &x) == KC_OK);
+    add_all(&g, &x);
+    for (size_t i = 0; i < 30; i++)
+        holds[i] = i;
+    for (size_t step = 0; step < 600; step++) {
+        const size_t place = step * 7 % 30, row = step * 11 / 3 % 30;
+
+        make_room(&g, 30, &x, row);
+        kc_growing_put(&g, place, &x, row);
+        holds[place] = row;
+        for (size_t i = 0; i < 30; i++)
+            CHECK(has_string(&g.points, i, &x, holds[i]));
+    }
+    CHECK(g.points.indptr[0] == 0 && g.points.sq_norms == NULL);
+    kc_growing_free(ctx, &g);
+    kc_packed_free(ctx, &x);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+    table_strings_free(&strings);
+}
+
+static void strings_that_are_all_empty_need_no_room(void)
+{
+    const int64_t indptr[] = {0, 0, 0};
+    const kc_points view = {.struct_size = sizeof view,
+                            .storage = KC_STRINGS,
+                            .n_rows = 2,
+                            .indptr = indptr,
+                            .index_bytes = 8};
+    kc_growing g = kc_growing_none(KC_F32, KC_STRINGS, 1);
+    kc_packed x;
+    kc_call call;
+
+    CHECK(kc_call_begin(&call, ctx, NULL, "test", NULL) == KC_OK);
+    CHECK(kc_packed_create(&call, &view, KC_F32, &x) == KC_OK);
+    add_all(&g, &x);
+    kc_growing_put(&g, 0, &x, 1);
+    CHECK(g.points.n == 2 && kc_packed_n_values(&g.points) == 0);
+    CHECK(has_string(&g.points, 1, &x, 0));
+    kc_growing_free(ctx, &g);
+    kc_packed_free(ctx, &x);
+    CHECK(kc_call_end(&call, KC_OK) == KC_OK);
+}
+
+static void refused_memory_leaves_a_table_as_it_was(void)
+{
+    const kc_value_counts counts = {.of = {0, 100000, 0}};
+    table_scene s;
+
+    begin_table(&s, 20, KC_F64);
+    add_all(&s.g, &s.x);
+    for (size_t n = 1;; n++) {
+        kc_fault_arm(&fault, n, KC_FAULT_ONCE);
+        const kc_status status = kc_growing_reserve(ctx, &s.g, 1000, &counts, NULL);
+        for (size_t i = 0; i < 20; i++)
+            CHECK(are_alike(&s.g.points, i, &s.x, i));
+        if (!kc_fault_disarm(&fault))
+            break;
+        CHECK(status == KC_ERR_NOMEM);
+        make_room(&s.g, 20, &s.x, n % 20); /* and goes on from there */
+        kc_growing_put(&s.g, 3, &s.x, n % 20);
+        kc_growing_put(&s.g, 3, &s.x, 3);
+    }
+    for (size_t i = 20; i < 60; i++)
+        kc_growing_put(&s.g, i, &s.x, i % 20);
+    for (size_t i = 0; i < 60; i++)
+        CHECK(are_alike(&s.g.points, i, &s.x, i % 20));
+    end_table(&s);
+}
+
+static void refused_memory_makes_no_growing_points(void)
+{
+    static const int32_t some[] = {5, 0};
+    static const kc_column_list selection = {some, 2};
+    table t;
+
+    table_make(&t, 4, 5, KC_F64, KC_F64);
+    for (size_t n = 1; n <= 2; n++) {
+        kc_growing g;
+
+        kc_context_trim(ctx);
+        kc_fault_arm(&fault, n, KC_FAULT_ONCE);
+        CHECK(kc_growing_create(ctx, KC_F64, t.parts, &selection, 1, 1, &g, NULL) == KC_ERR_NOMEM);
+        CHECK(kc_fault_disarm(&fault));
+        kc_growing_free(ctx, &g);
+    }
+    table_free(&t);
+}
+
+/* ---- Arrays ---------------------------------------------------------------------------------- */
+
+typedef struct tape {
+    char bytes[1 << 16];
+    size_t at;
+    bool is_read;
+} tape;
+
+static void pass(void *data, void *array, size_t count, size_t size)
+{
+    tape *t = data;
+    char *place = t->bytes + t->at;
+
+    if (count * size > 0)
+        memcpy(t->is_read ? array : place, t->is_read ? place : array, count * size);
+    t->at += count * size;
+}
+
+static void a_table_goes_out_as_arrays_and_in_again(void)
+{
+    static tape out;
+    kc_value_counts counts;
+    table_scene s, other;
+
+    begin_table(&s, 37, KC_F64);
+    begin_table(&other, 37, KC_F64);
+    add_all(&s.g, &s.x);
+    out.at = 0;
+    out.is_read = false;
+    kc_growing_visit_rows(&s.g, pass, &out);
+    kc_growing_visit(&s.g, pass, &out);
+    kc_growing_count(&s.g, &counts);
+    CHECK((double)out.at == kc_growing_bytes(&s.g, 37, &counts));
+    CHECK(kc_growing_reserve(ctx, &other.g, 37, &counts, NULL) == KC_OK);
+    other.g.points.n = 37;
+    out.at = 0;
+    out.is_read = true;
+    kc_growing_visit_rows(&other.g, pass, &out);
+    CHECK(kc_growing_has_rows(&other.g, &counts));
+    kc_growing_visit(&other.g, pass, &out);
+    CHECK(kc_growing_has_columns(&other.g));
+    for (size_t i = 0; i < 37; i++)
+        CHECK(are_alike(&other.g.points, i, &s.x, i));
+    counts.of[1]++;
+    CHECK(!kc_growing_has_rows(&other.g, &counts));
+    end_table(&s);
+    end_table(&other);
+}
+
 int main(void)
 {
     ctx = kc_fault_context((kc_context_config){.n_threads = 1}, &fault);
@@ -256,6 +481,12 @@ int main(void)
     RUN(a_row_that_is_not_finite_is_named);
     RUN(a_row_whose_indices_change_stays_within_the_point);
     RUN(refused_memory_leaves_the_points_as_they_were);
+    RUN(samples_of_a_table_grow_in_all_parts);
+    RUN(a_string_is_replaced_without_touching_the_others);
+    RUN(strings_that_are_all_empty_need_no_room);
+    RUN(refused_memory_leaves_a_table_as_it_was);
+    RUN(refused_memory_makes_no_growing_points);
+    RUN(a_table_goes_out_as_arrays_and_in_again);
     kc_context_free(ctx);
     return kc_test_end() | !kc_fault_is_clean(&fault);
 }

@@ -233,7 +233,8 @@ static void both_sides_must_fit_together(void)
     CHECK(strcmp(err.text, "X has 36 columns, Z has 37") == 0);
     z.storage = KC_STRINGS;
     CHECK(kc_kernel_check(kernel, &x, &z, &err) == KC_ERR_TYPE);
-    CHECK(strcmp(err.text, "Z holds strings, the kernel linear takes numbers") == 0);
+    CHECK(strcmp(err.text, "Z holds strings, the kernel linear takes numbers: take a "
+                           "kernel of strings, such as delta") == 0);
     kc_kernel_free(ctx, kernel);
 }
 

@@ -76,6 +76,8 @@ static kc_status check_config(const kc_online_config *config, kc_error *err)
                        config->n_classes);
     KC_TRY(check_random(config, err));
     KC_TRY(check_budget(config, err));
+    if (config->kernel == NULL && config->like != NULL)
+        return kc_fail(err, KC_ERR_ARG, "like is of samples: without a kernel there are none");
     return config->kernel != NULL ? check_like(config, err) : KC_OK;
 }
 

@@ -278,7 +278,9 @@ static kc_storage form_of(const kc_points *points)
 
     if (points->storage != KC_CSR)
         return points->storage;
-    nnz = (double)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows);
+    nnz = points->n_rows > 0 /* else there may be no array either */
+              ? (double)kc_index_at(points->indptr, points->index_bytes, (size_t)points->n_rows)
+              : 0;
     return points->n_cols <= KC_DIRECT_DIFF_MAX ||
                    nnz > DENSE_SHARE * (double)points->n_rows * (double)points->n_cols
                ? KC_DENSE

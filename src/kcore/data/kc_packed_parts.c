@@ -61,6 +61,12 @@ bool kc_packed_are_numbers(const kc_packed *packed)
     return packed->n_view_parts == 0 && packed->storage != KC_STRINGS;
 }
 
+static kc_status fail_kind(const char *name, size_t col, bool held_strings, kc_error *err)
+{
+    return kc_fail(err, KC_ERR_TYPE, "%s: column %zu holds %s, in the fit it held %s", name, col,
+                   held_strings ? "numbers" : "strings", held_strings ? "strings" : "numbers");
+}
+
 kc_status kc_packed_check_alike(const kc_packed *packed, const kc_points *points, kc_error *err)
 {
     const char *name = kc_points_name(points);
@@ -70,19 +76,22 @@ kc_status kc_packed_check_alike(const kc_packed *packed, const kc_points *points
     if (n_cols != kc_packed_columns(packed))
         return kc_fail(err, KC_ERR_SHAPE, "%s has %zu columns, the model was fitted to %zu", name,
                        n_cols, kc_packed_columns(packed));
-    for (size_t i = 0; i <= packed->n_view_parts && points != NULL; i++, points = points->next) {
+    for (size_t i = 0; points != NULL; i++, points = points->next) {
         const kc_packed *part = kc_packed_part(packed, i);
-        const bool are_strings = part->storage == KC_STRINGS;
+        const size_t d = kc_part_columns(points), least = kc_min(d, part->d);
+        const bool held_strings = part->storage == KC_STRINGS;
 
-        if (are_strings != (points->storage == KC_STRINGS))
-            return kc_fail(err, KC_ERR_TYPE, "%s: column %zu holds %s, in the fit it held %s", name,
-                           col, are_strings ? "numbers" : "strings",
-                           are_strings ? "strings" : "numbers");
-        if (part->d != kc_part_columns(points))
+        if (held_strings != (points->storage == KC_STRINGS))
+            return fail_kind(name, col, held_strings, err);
+        if (part->d < d && kc_packed_part(packed, i + 1)->storage == KC_STRINGS)
+            return fail_kind(name, col + least, true, err);
+        if (part->d > d && points->next->storage == KC_STRINGS)
+            return fail_kind(name, col + least, false, err);
+        if (part->d != d)
             return kc_fail(err, KC_ERR_SHAPE,
                            "%s: a part has %zu columns from column %zu on, in the fit it had %zu",
-                           name, kc_part_columns(points), col, part->d);
-        col += part->d;
+                           name, d, col, part->d);
+        col += d;
     }
     return KC_OK;
 }

@@ -184,6 +184,25 @@ static kc_status check_columns(kc_call *call, const kc_points *points, size_t n_
 
 /* ---- Shape --------------------------------------------------------------------------------- */
 
+/* What a kernel must know of a part: its storage, and how many columns there are. */
+static kc_status check_kind(const kc_points *points, kc_error *err)
+{
+    const char *name = kc_points_name(points);
+
+    if (points->storage < KC_DENSE || points->storage > KC_STRINGS)
+        return kc_fail(err, KC_ERR_TYPE, "%s: storage is %d, must be dense, CSR or strings", name,
+                       (int)points->storage);
+    if (points->storage == KC_STRINGS)
+        return KC_OK;
+    if (points->n_cols < 1)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, must have at least 1", name,
+                       (long long)points->n_cols);
+    if (points->n_cols > INT32_MAX)
+        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, must have at most %d", name,
+                       (long long)points->n_cols, INT32_MAX);
+    return KC_OK;
+}
+
 static kc_status check_sizes(const kc_points *points, kc_error *err)
 {
     const char *name = kc_points_name(points);
@@ -194,15 +213,8 @@ static kc_status check_sizes(const kc_points *points, kc_error *err)
     if (points->n_rows > INT32_MAX)
         return kc_fail(err, KC_ERR_SHAPE, "%s has %lld rows, must have at most %d", name,
                        (long long)points->n_rows, INT32_MAX);
-    if (points->storage == KC_STRINGS)
-        return KC_OK;
-    if (points->n_cols < 1)
-        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, must have at least 1", name,
-                       (long long)points->n_cols);
-    if (points->n_cols > INT32_MAX)
-        return kc_fail(err, KC_ERR_SHAPE, "%s has %lld columns, must have at most %d", name,
-                       (long long)points->n_cols, INT32_MAX);
-    if (points->dtype != KC_F32 && points->dtype != KC_F64)
+    KC_TRY(check_kind(points, err));
+    if (points->storage != KC_STRINGS && points->dtype != KC_F32 && points->dtype != KC_F64)
         return kc_fail(err, KC_ERR_TYPE, "%s: dtype is %d, must be KC_F32 or KC_F64", name,
                        (int)points->dtype);
     return KC_OK;
@@ -263,15 +275,7 @@ static kc_status check_sparse(const kc_points *points, kc_error *err)
 static kc_status check_part(const kc_points *points, kc_error *err)
 {
     KC_TRY(check_sizes(points, err));
-    switch (points->storage) {
-    case KC_DENSE:
-        return check_dense(points, err);
-    case KC_CSR:
-    case KC_STRINGS:
-        return check_sparse(points, err);
-    }
-    return kc_fail(err, KC_ERR_TYPE, "%s: storage is %d, must be dense, CSR or strings",
-                   kc_points_name(points), (int)points->storage);
+    return points->storage == KC_DENSE ? check_dense(points, err) : check_sparse(points, err);
 }
 
 kc_status kc_points_check_parts(const kc_points *points, kc_error *err)
@@ -287,6 +291,7 @@ kc_status kc_points_check_parts(const kc_points *points, kc_error *err)
             return kc_fail(err, KC_ERR_SHAPE, "part %zu of %s has %lld rows, part 0 has %lld",
                            n_parts - 1, kc_points_name(points), (long long)part->n_rows,
                            (long long)points->n_rows);
+        KC_TRY(check_kind(part, err));
         n_cols += kc_part_columns(part);
         if (n_parts > 1 && n_cols > INT32_MAX)
             return kc_fail(err, KC_ERR_SHAPE, "%s has more than %d columns in all its parts",

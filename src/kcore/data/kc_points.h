@@ -7,8 +7,8 @@
 
 #include "base/kc_call.h"
 
-/* Sizes of the structs, how many parts there are, and that each has the same rows: what must be
- * known before anything else of a view is read. */
+/* Sizes of the structs, how many parts there are, that each has the same rows, its storage and its
+ * columns: what must be known before anything else of a view is read.  There may be no rows. */
 kc_status kc_points_check_parts(const kc_points *points, kc_error *err);
 
 /* That, and shape, strides, pointers of each part: what takes no time.  The text names the view,

@@ -32,9 +32,18 @@ kc_status kc_points_check_numbers(const kc_points *points, kc_error *err)
     return KC_OK;
 }
 
+static const char *const kinds[] = {"numbers", "strings"};
+
 static const char *kind_of(const kc_points *part)
 {
-    return part->storage == KC_STRINGS ? "strings" : "numbers";
+    return kinds[part->storage == KC_STRINGS];
+}
+
+static kc_status fail_kind(const kc_points *x, const char *x_name, const kc_points *z,
+                           const char *z_name, size_t col, kc_error *err)
+{
+    return kc_fail(err, KC_ERR_TYPE, "column %zu of %s holds %s, that of %s %s", col, x_name,
+                   kind_of(x), z_name, kind_of(z));
 }
 
 kc_status kc_points_check_alike(const kc_points *x, const kc_points *z, kc_error *err)
@@ -47,17 +56,20 @@ kc_status kc_points_check_alike(const kc_points *x, const kc_points *z, kc_error
         return kc_fail(err, KC_ERR_SHAPE, "%s has %zu columns, %s has %zu", x_name, n_x, z_name,
                        n_z);
     for (; x != NULL && z != NULL; col += kc_part_columns(x), x = x->next, z = z->next) {
-        if ((x->storage == KC_STRINGS) != (z->storage == KC_STRINGS))
-            return kc_fail(err, KC_ERR_TYPE, "column %zu of %s holds %s, that of %s %s", col,
-                           x_name, kind_of(x), z_name, kind_of(z));
-        if (kc_part_columns(x) != kc_part_columns(z))
-            break;
-    }
-    if (x != NULL)
+        const size_t d = kc_min(kc_part_columns(x), kc_part_columns(z));
+        const kc_points *after_x = kc_part_columns(x) > d ? x : x->next;
+        const kc_points *after_z = kc_part_columns(z) > d ? z : z->next;
+
+        if (kind_of(x) != kind_of(z))
+            return fail_kind(x, x_name, z, z_name, col, err);
+        if (kc_part_columns(x) == kc_part_columns(z))
+            continue;
+        if (kind_of(after_x) != kind_of(after_z))
+            return fail_kind(after_x, x_name, after_z, z_name, col + d, err);
         return kc_fail(err, KC_ERR_SHAPE,
-                       "the part of %s from column %zu on has %zu columns, that "
-                       "of %s %zu",
-                       x_name, col, kc_part_columns(x), z_name, z != NULL ? kc_part_columns(z) : 0);
+                       "the part of %s from column %zu on has %zu columns, that of %s %zu", x_name,
+                       col, kc_part_columns(x), z_name, kc_part_columns(z));
+    }
     return KC_OK;
 }
 

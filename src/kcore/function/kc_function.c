@@ -113,8 +113,10 @@ kc_status kc_function_copy_points(kc_call *call, const kc_packed *from, kc_packe
 kc_status kc_function_check_points(const kc_kernel *kernel, const kc_points *x, int64_t n_points,
                                    int64_t n_cols, kc_error *err)
 {
+    const kc_points numbers = {.storage = KC_DENSE, .n_cols = n_cols};
+
     if (x == NULL)
-        return KC_OK;
+        return kc_kernel_check_parts(kernel, &numbers, err);
     KC_TRY(kc_points_check_parts(x, err));
     if (x->n_rows != n_points || kc_points_columns(x) != (size_t)n_cols)
         return kc_fail(err, KC_ERR_SHAPE, "parts.x is %lld x %zu, must be %lld x %lld",

@@ -457,6 +457,12 @@ static const char *kind_of(kc_storage storage)
     return storage == KC_STRINGS ? "strings" : "numbers";
 }
 
+static const char *next_step(kc_storage storage)
+{
+    return storage == KC_STRINGS ? "take a kernel of strings, such as delta"
+                                 : "take a kernel of numbers, such as rbf";
+}
+
 /* A leaf that reads all columns takes one part, unless it looks at none of them. */
 static kc_status check_whole(const kc_leaf *leaf, const kc_points *x, kc_error *err)
 {
@@ -466,12 +472,13 @@ static kc_status check_whole(const kc_leaf *leaf, const kc_points *x, kc_error *
     if (x->next != NULL)
         return takes_tables ? KC_OK
                             : kc_fail(err, KC_ERR_TYPE,
-                                      "the kernel %s reads all columns of %s, which holds numbers "
-                                      "and strings: say on which columns it is",
+                                      "the kernel %s reads all columns of %s, which has several "
+                                      "parts of numbers or strings: say on which columns it is",
                                       leaf->info.name, kc_points_name(x));
     if ((leaf->base->takes >> x->storage & 1) == 0)
-        return kc_fail(err, KC_ERR_TYPE, "%s holds %s, the kernel %s takes %s", kc_points_name(x),
-                       kind_of(x->storage), leaf->info.name, takes_strings ? "strings" : "numbers");
+        return kc_fail(err, KC_ERR_TYPE, "%s holds %s, the kernel %s takes %s: %s",
+                       kc_points_name(x), kind_of(x->storage), leaf->info.name,
+                       takes_strings ? "strings" : "numbers", next_step(x->storage));
     return KC_OK;
 }
 
@@ -484,9 +491,9 @@ static kc_status check_selected(const kc_kernel *kernel, const kc_node *node, co
 
     KC_TRY(kc_points_check_columns(x, &columns, &storage, err));
     if ((leaf->base->takes >> storage & 1) == 0)
-        return kc_fail(err, KC_ERR_TYPE, "column %d of %s holds %s, the kernel %s takes %s",
+        return kc_fail(err, KC_ERR_TYPE, "column %d of %s holds %s, the kernel %s takes %s: %s",
                        (int)columns.list[0], kc_points_name(x), kind_of(storage), leaf->info.name,
-                       storage == KC_STRINGS ? "numbers" : "strings");
+                       storage == KC_STRINGS ? "numbers" : "strings", next_step(storage));
     return KC_OK;
 }
 

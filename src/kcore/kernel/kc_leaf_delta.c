@@ -21,6 +21,12 @@ static size_t workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
     return 0;
 }
 
+/* Strings without a byte may be nowhere in memory. */
+static bool are_equal(const char *string, size_t n, const char *other, size_t n_other)
+{
+    return n == n_other && (n == 0 || memcmp(string, other, n) == 0);
+}
+
 static void put(void *array, size_t index, kc_dtype dtype, bool value)
 {
     if (dtype == KC_F64)
@@ -43,7 +49,7 @@ static bool block(const kc_node *leaf, const kc_block *block, void *workspace)
         for (size_t j = 0; j < block->n_cols; j++) {
             const char *other = kc_packed_string(block->z, block->col_begin + j, &n_other);
 
-            put(row, j, dtype, n == n_other && memcmp(string, other, n) == 0);
+            put(row, j, dtype, are_equal(string, n, other, n_other));
         }
     }
     return true;

@@ -182,7 +182,8 @@ typedef struct kc_online_config {
     int64_t budget;          /* points kept at the most; 0: no bound */
     const uint64_t *random;  /* of the orders: four numbers for each problem, not all zero */
     const kc_points *like;   /* samples like those to come, which may be none: strings, or several
-                                parts; in place of is_sparse; NULL: one part of numbers */
+                                parts; in place of is_sparse; NULL: one part of numbers, or no
+                                kernel */
 } kc_online_config;
 
 /* A perceptron in the feature space of a kernel.  It keeps the samples it corrected its mistakes
