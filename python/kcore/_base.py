@@ -35,6 +35,7 @@ from kcore._validate import (
     check_finite,
     feature_names,
     is_sparse,
+    no_strings,
 )
 from kcore._warn import warn
 from kcore.kernels import Kernel
@@ -472,6 +473,8 @@ def as_samples(X: Any) -> Points:
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError(f"Complex data not supported: X has dtype {X.dtype}")
     if len(shape) == 1:
+        if _holds_strings(X):
+            raise TypeError(no_strings("X"))
         raise ValueError(
             f"Expected 2D array, got 1D array X of shape {shape} instead. Reshape your data either "
             "using X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a "
@@ -482,6 +485,13 @@ def as_samples(X: Any) -> Points:
             f"Found X with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
     return as_points(X, "X")
+
+
+def _holds_strings(X: Any) -> bool:
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind == "O" and isinstance(X, np.ndarray):
+        return any(isinstance(value, str | bytes) for value in X)
+    return kind in ("S", "U", "T")
 
 
 def _as_numbers(X: Any) -> Any:

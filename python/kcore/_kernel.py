@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._columns import ColumnsLike, Slice, are_numbers, as_columns, column_numbers
-from kcore._points import AnyPoints, Float
+from kcore._points import AnyPoints, Float, refuse_other_texts, texts_of
 from kcore._tables import as_table
 from kcore._threads import n_threads
 from kcore._validate import (
@@ -84,6 +84,8 @@ class Kernel:
         """
         x = self._read(X, "X")
         z = None if Z is None or Z is X else self._read(Z, "Z")
+        if z is not None:
+            self._check_alike(X, x, Z, z)
         if out is not None:
             check_out(out, (x.shape[0], x.shape[0] if z is None else z.shape[0]), x, z)
         compiled = self._compile(X, x)
@@ -265,6 +267,15 @@ class Kernel:
         """Return samples as the core reads them."""
         table = as_table(X, name) if self._takes_tables() else None
         return as_points(X, name) if table is None else table
+
+    def _check_alike(self, X: Any, x: AnyPoints, Z: Any, z: AnyPoints) -> None:
+        """Refuse columns of Z that are not those of X, where that shows by names or kinds."""
+        refuse_other_texts(z, texts_of(x), "Z", "in X")
+        if self._is_bound():
+            return
+        names, others = feature_names(X), feature_names(Z)
+        if names is not None and others is not None and names.tolist() != others.tolist():
+            raise ValueError("Z must have the columns of X, by the same names in the same order")
 
     def _takes_tables(self) -> bool:
         """Whether samples may have strings: a leaf reads them, or each says what it reads."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
 from kcore._kernel import MAX_DEGREE, Kernel
-from kcore._points import CSR, Points, Strings, Table, from_core, take_rows
+from kcore._points import CSR, Points, Strings, Table, from_core, refuse_other_texts, take_rows
 from kcore._tables import as_table
 from kcore._validate import as_float, as_objects, as_reals, brief
 
@@ -79,7 +79,10 @@ class Expansion(Fitted):
     def read(self, X: Any) -> Points:
         """Return samples to predict: with strings, where the fit had some."""
         table = None if self.texts is None else as_table(X, "X")
-        return as_samples(X) if table is None else cast("Points", table)
+        if table is None:
+            return as_samples(X)
+        refuse_other_texts(table, self.texts, "X", "in the fit")
+        return cast("Points", table)
 
 
 class KernelEstimator(Estimator):

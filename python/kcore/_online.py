@@ -20,7 +20,7 @@ from kcore._kernelized import (
     array_type,
     as_scipy,
 )
-from kcore._points import CSR, Points, from_plain, take_rows, texts_of, to_plain
+from kcore._points import CSR, Points, from_plain, refuse_other_texts, take_rows, texts_of, to_plain
 from kcore._progress import ProgressCallback
 from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
 from kcore._validate import brief, feature_names, is_same
@@ -241,6 +241,9 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         self._check_fixed_params(old)
         if old.shape[1:] != points.shape[1:] or not np.array_equal(old.classes, classes):
             raise ValueError("warm_start: the features or labels are not those of the last fit")
+        if (texts_of(points) is None) != (old.texts is None):
+            raise TypeError("warm_start: strings and numbers are not those of the last fit")
+        refuse_other_texts(points, old.texts, "X", "in the last fit")
         if old.learner.nodes is None:
             if old.shape != points.shape:
                 raise ValueError("warm_start: kernel values must be of the samples of the last fit")

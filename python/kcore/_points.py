@@ -79,8 +79,11 @@ class Table(NamedTuple):
         column = 0
         for part in self.parts:
             width = part.shape[1]
-            values: Any = part.values() if isinstance(part, Strings) else part
-            cells[:, column : column + width] = np.reshape(values, (len(values), width))
+            if isinstance(part, Strings):  # one by one: an array of NumPy's strings ends them at 0
+                for row, value in enumerate(part.values()):
+                    cells[row, column] = value
+            else:
+                cells[:, column : column + width] = part
             column += width
         return cells
 
@@ -99,6 +102,26 @@ def texts_of(points: AnyPoints) -> tuple[bool, ...] | None:
     if not isinstance(points, Table | Strings):
         return None
     return tuple(part.is_text for part in parts_of(points) if isinstance(part, Strings))
+
+
+def refuse_other_texts(
+    points: AnyPoints, texts: tuple[bool, ...] | None, name: str, where: str
+) -> None:
+    """Refuse bytes where str is known, and str where bytes are: none would be equal.
+
+    `texts` is what `texts_of` gave of the samples known; columns that are of another kind
+    altogether are left to the core, which names them.
+    """
+    now = texts_of(points)
+    if now is None or texts is None or len(now) != len(texts) or now == texts:
+        return
+    column = 0
+    ours = iter(texts)
+    for part in parts_of(points):
+        if isinstance(part, Strings) and next(ours) != part.is_text:
+            found, wanted = ("str", "bytes") if part.is_text else ("bytes", "str")
+            raise TypeError(f"{name}: column {column} holds {found}, {where} it held {wanted}")
+        column += part.shape[1]
 
 
 def arrays_of(points: AnyPoints) -> list[NDArray[Any]]:
@@ -176,6 +199,9 @@ def from_core(
     parts: Sequence[Any], dtype: type[Float], texts: tuple[bool, ...] | None, n_columns: int
 ) -> AnyPoints:
     """Return points of the parts that the core gives; `texts` as `texts_of` gave them."""
+    n_texts = sum(isinstance(part, tuple) and len(part) == 2 for part in parts)
+    if n_texts != len(texts or ()):
+        raise ValueError(f"there are {n_texts} columns of strings, {len(texts or ())} are described")
     are_text = iter(texts or ())
     found: list[Part] = []
     for part in parts:

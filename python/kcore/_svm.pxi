@@ -234,6 +234,8 @@ cdef bint is_short(Model model, const kc_points *x) noexcept:
     Then the GIL is kept: handing it over and back costs as much as a small answer.
     """
     cdef double n_values = <double>x.n_rows * <double>model.function.n_points
+    if x.storage == KC_STRINGS or x.next != NULL:  # strings may be of any length
+        return False
     return n_values * <double>(model.function.n_cols + model.info.n_coef_rows + 16) <= SHORT_WORK
 
 

@@ -6,7 +6,8 @@ or a column of a data frame. Each is encoded once, without an object per letter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from kcore._points import Float, Part, Strings, Table
 from kcore._validate import as_points, brief, is_sparse
+
+_PIECE = 1 << 16  # strings that are looked at between two chances for a Ctrl-C
 
 
 def as_table(X: Any, name: str) -> Strings | Table | None:
@@ -28,26 +31,51 @@ def as_table(X: Any, name: str) -> Strings | Table | None:
     """
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return _frame_parts(X, name)
-    if is_sparse(X) or isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+    if isinstance(X, str | bytes | bytearray) or is_sparse(X) or not hasattr(X, "__len__"):
         return None
+    if isinstance(X, Sequence) and not isinstance(X, memoryview):  # NumPy would make strings of what stands among them
+        return _encode(X, name) if _has_strings(X) else None
+    if isinstance(listed := _as_list(X), list):
+        return _encode(listed, name) if _has_strings(listed) else None
     try:
         array = np.asarray(X)
     except ValueError:  # rows of different lengths
         return None
-    if array.ndim != 1 or array.size == 0 or not _holds_strings(array):
+    if array.size == 0 or array.ndim == 0 or not _holds_strings(array):
         return None
-    return _encode(array if array.dtype.kind in "SU" else list(X), name)
+    if array.ndim > 1:
+        raise TypeError(
+            f"{name} is an array of strings of shape {array.shape}; kernels take strings in a list "
+            "or a 1-D array, and several columns in a data frame"
+        )
+    return _encode(array, name)
+
+
+def _as_list(X: Any) -> Any:
+    """Return the cells of a column of a data frame, which NumPy might cut at a byte of 0."""
+    return X.to_list() if not isinstance(X, np.ndarray) and hasattr(X, "to_list") else None
+
+
+def _has_strings(values: Any) -> bool:
+    """Say whether any of these objects is a string."""
+    return any(issubclass(kind, str | bytes) for kind in _types(values))
 
 
 def _holds_strings(array: NDArray[Any]) -> bool:
-    """Say whether a column is one of strings: any of its objects is one."""
-    if array.dtype.kind in "SUT":
-        return True
-    return array.dtype == object and any(issubclass(kind, str | bytes) for kind in _types(array))
+    """Say whether an array is one of strings: any of its objects is one."""
+    return array.dtype.kind in "SUT" or (array.dtype == object and _has_strings(array.flat))
 
 
-def _types(values: Any) -> set[type]:
-    return set(map(type, values))
+def _types(values: Iterable[Any]) -> set[type]:
+    """Return the types of objects."""
+    return {kind for piece in _pieces(values) for kind in set(map(type, piece))}
+
+
+def _pieces(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """Give objects some at a time: Ctrl-C is heard between pieces."""
+    objects = iter(values)
+    while piece := list(itertools.islice(objects, _PIECE)):
+        yield piece
 
 
 # ---- Frames
@@ -55,24 +83,41 @@ def _types(values: Any) -> set[type]:
 
 def _frame_parts(frame: Any, name: str) -> Table | Strings | None:
     """Return a frame as parts of columns side by side; None where there are numbers alone."""
-    cells = np.asarray(frame)
-    if cells.ndim != 2 or cells.dtype.kind not in "OSUT" or 0 in cells.shape:
+    shape = getattr(frame, "shape", None)
+    if not isinstance(shape, tuple) or len(shape) != 2 or 0 in shape:
         return None
-    are_strings = [_holds_strings(cells[:, j]) for j in range(cells.shape[1])]
-    if not any(are_strings):
+    strings = {
+        j: values
+        for j, dtype in enumerate(frame.dtypes)
+        if not _is_of_numbers(dtype) and _has_strings(values := _column(frame, j))
+    }
+    if not strings:
         return None
     parts: list[Part] = []
     first = 0
-    for j in range(1, len(are_strings) + 1):
-        if j < len(are_strings) and not are_strings[j] and not are_strings[first]:
+    for j in range(1, shape[1] + 1):
+        if j < shape[1] and j not in strings and first not in strings:
             continue
-        if are_strings[first]:
+        if first in strings:
             column = f"{name}, column {frame.columns[first]!r}"
-            parts.append(_encode(cells[:, first].tolist(), column))
+            parts.append(_encode(strings[first], column))
         else:
             parts.append(_numbers(frame, first, j, name))
         first = j
     return Table(tuple(parts)) if len(parts) > 1 else parts[0]  # type: ignore[return-value]
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    """Say whether a column of this type, of whatever library, cannot hold strings."""
+    if isinstance(getattr(dtype, "kind", None), str):
+        return dtype.kind in "biuf"
+    return hasattr(dtype, "is_numeric") and bool(dtype.is_numeric())
+
+
+def _column(frame: Any, j: int) -> list[Any]:
+    """Return the cells of a column as Python has them."""
+    column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
+    return list(column.to_list())
 
 
 def _numbers(frame: Any, first: int, last: int, name: str) -> NDArray[Float]:
@@ -86,25 +131,31 @@ def _numbers(frame: Any, first: int, last: int, name: str) -> NDArray[Float]:
 # ---- Encoding
 
 
-def _encode(column: NDArray[Any] | Sequence[Any], name: str) -> Strings:
+def _encode(column: Any, name: str) -> Strings:
     """Put strings behind each other."""
-    values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    kinds = _types(values)
+    kinds = _types(column)
     is_text = all(issubclass(kind, str) for kind in kinds)
     if not is_text and not all(issubclass(kind, bytes) for kind in kinds):
-        _refuse(values, name)
-    encoded = _as_utf8(values, name) if is_text else values
-    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    indptr = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return Strings(np.frombuffer(b"".join(encoded), np.uint8), indptr, is_text)
+        _refuse(column, name)
+    indptr = np.zeros(len(column) + 1, np.int64)
+    joined = []
+    row = 0
+    for piece in _pieces(column):
+        encoded = _as_utf8(piece, row, name) if is_text else piece
+        lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        indptr[row + 1 : row + len(encoded) + 1] = lengths
+        joined.append(b"".join(encoded))
+        row += len(encoded)
+    np.cumsum(indptr, out=indptr)
+    return Strings(np.frombuffer(b"".join(joined), np.uint8), indptr, is_text)
 
 
-def _as_utf8(values: Sequence[str], name: str) -> list[bytes]:
+def _as_utf8(values: Sequence[str], first: int, name: str) -> list[bytes]:
+    """Return strings as bytes; `first` is the row of the first one."""
     try:
         return [value.encode("utf-8") for value in values]
     except UnicodeEncodeError:
-        for row, value in enumerate(values):
+        for row, value in enumerate(values, first):
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError as error:
@@ -114,7 +165,8 @@ def _as_utf8(values: Sequence[str], name: str) -> list[bytes]:
 
 def _refuse(values: Sequence[Any], name: str) -> None:
     """Name the first value that is not of the kind of the first string."""
-    kind = next(kind for kind in (str, bytes) if any(isinstance(v, kind) for v in values))
+    first = next(value for value in values if isinstance(value, str | bytes))
+    kind = str if isinstance(first, str) else bytes
     row = next(row for row, value in enumerate(values) if not isinstance(value, kind))
     raise TypeError(
         f"{name}: row {row} is {brief(values[row])}; strings are needed, {kind.__name__} "

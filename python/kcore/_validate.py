@@ -90,7 +90,7 @@ def _dense_points(X: Any, name: str) -> NDArray[Float]:
 def _as_array(X: Any, name: str) -> NDArray[Any]:
     """Return `X` as a plain array of whatever dtype but object, without losing a mask."""
     if isinstance(X, str | bytes | bytearray):
-        raise TypeError(_no_strings(name))
+        raise TypeError(no_strings(name))
     refuse_masked(X, name)
     try:
         array = np.asarray(X)
@@ -135,7 +135,7 @@ def _real_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Float]:
     if dtype.kind in "biu":
         return _FLOAT64
     if dtype.kind in "SUT":
-        raise TypeError(_no_strings(name))
+        raise TypeError(no_strings(name))
     raise TypeError(f"{name} has dtype {dtype}; kernels take real numbers")
 
 
@@ -169,8 +169,12 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
             raise ValueError(f"{name} has no {what}, got shape {shape}")
 
 
-def _no_strings(name: str) -> str:
-    return f"{name} holds strings; kernels of numbers do not take them. {_NEXT_STEP}"
+def no_strings(name: str) -> str:
+    """Return the text of an error about strings where there must be numbers."""
+    return (
+        f"{name} holds strings; kernels of numbers do not take them. {_NEXT_STEP}, or take a kernel "
+        "of strings, such as kcore.kernels.Delta"
+    )
 
 
 def _no_objects(X: object, array: NDArray[Any], name: str) -> str:
@@ -178,7 +182,7 @@ def _no_objects(X: object, array: NDArray[Any], name: str) -> str:
         return f"{name} must be a 2-D array, got {brief(X)}"
     for place, value in np.ndenumerate(array):
         if isinstance(value, str | bytes):
-            return _no_strings(name)
+            return no_strings(name)
         if not isinstance(value, Real):
             return (
                 f"{name} has dtype object: {_place(place)} is {brief(value)}; "
