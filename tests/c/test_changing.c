@@ -12,6 +12,7 @@
 #include "kc_test.h"
 #include "ref_expr.h"
 #include "ref_points.h"
+#include "table_case.h"
 
 #define N ((size_t)60)
 #define PASSES 3
@@ -22,7 +23,17 @@ static struct {
     size_t at; /* the allocation, from 1, before which the arrays change; 0: never */
     size_t n_allocs;
     bool are_values_spoilt;
+    int64_t *offsets; /* N + 1 of strings beside the view; NULL: there are none */
 } spoiler;
+
+/* Where no strings are: before the first byte, behind the last one, beyond memory. */
+static void spoil_offsets(void)
+{
+    const int64_t wild[] = {-1, INT64_MAX, INT64_MIN, (int64_t)1 << 40, 5, 0};
+
+    for (size_t i = 0; spoiler.offsets != NULL && i <= N; i++)
+        spoiler.offsets[i] = wild[i % 6];
+}
 
 static void *spoil_and_alloc(void *data, size_t n_bytes, size_t alignment)
 {
@@ -30,7 +41,9 @@ static void *spoil_and_alloc(void *data, size_t n_bytes, size_t alignment)
 
     (void)data;
     if (++spoiler.n_allocs == spoiler.at) {
-        ref_view_spoil(spoiler.view);
+        spoil_offsets();
+        if (p->storage == KC_CSR)
+            ref_view_spoil(spoiler.view);
         for (size_t k = 0; spoiler.are_values_spoilt && k < (size_t)p->n_values; k++)
             ref_put(spoiler.view->owned[0], k, p->dtype, k % 3 != 0 ? NAN : 1e30);
     }
@@ -193,10 +206,83 @@ static void learn_online(kc_context *ctx, const inputs *in)
     kc_kernel_free(ctx, kernel);
 }
 
+/* ---- Tables: the strings are the column behind the numbers ---------------------------------- */
+
+static kc_kernel *kernel_on(kc_context *ctx, const char *name, int32_t column)
+{
+    kc_kernel *leaf = NULL, *on = NULL;
+
+    if (kc_kernel_leaf(ctx, name, NULL, 0, &leaf, NULL) == KC_OK)
+        (void)!kc_kernel_on(ctx, leaf, &column, 1, &on, NULL);
+    kc_kernel_free(ctx, leaf);
+    return on;
+}
+
+static kc_kernel *mixed_kernel(kc_context *ctx, const kc_points *x)
+{
+    kc_kernel *parts[] = {kernel_on(ctx, "delta", (int32_t)x->n_cols), kernel_on(ctx, "rbf", 1)};
+    kc_kernel *sum = NULL;
+
+    if (parts[0] != NULL && parts[1] != NULL)
+        (void)!kc_kernel_sum(ctx, (const kc_kernel *const *)parts, 2, &sum, NULL);
+    kc_kernel_free(ctx, parts[0]);
+    kc_kernel_free(ctx, parts[1]);
+    return sum;
+}
+
+static void use_table(kc_context *ctx, const inputs *in)
+{
+    const kc_svm_data data = {
+        .struct_size = sizeof data,
+        .x = in->x,
+        .classes = in->classes,
+        .n_classes = 2,
+    };
+    const kc_perceptron_settings rule = rule_of(0);
+    const kc_perceptron_data samples = samples_of(in);
+    uint64_t random[4] = {1, 2, 3, 4};
+    kc_kernel *kernel = mixed_kernel(ctx, in->x);
+    const kc_online_config config = {
+        .struct_size = sizeof config,
+        .kernel = kernel,
+        .dtype = KC_F64,
+        .n_cols = in->x->n_cols + 1,
+        .n_classes = 2,
+        .random = random,
+        .like = in->x,
+    };
+    kc_svm_settings settings;
+    kc_model *model = NULL;
+    kc_online *online = NULL;
+    kc_fit_info total = {.struct_size = sizeof total}, problem = {.struct_size = sizeof problem};
+    int64_t mistakes[PASSES];
+    double criterion[PASSES];
+    kc_online_report report = {
+        .struct_size = sizeof report, .mistakes = mistakes, .criterion = criterion};
+
+    CHECK(kernel != NULL);
+    CHECK(kc_gram(ctx, NULL, kernel, in->x, NULL, KC_F64, in->out, (int64_t)N, NULL) != KC_ERR_ARG);
+    kc_svm_settings_init(&settings, sizeof settings);
+    settings.max_iter = 1000;
+    CHECK(kc_svm_fit(ctx, NULL, &settings, kernel, &data, &model, &total, &problem, NULL) !=
+          KC_ERR_ARG);
+    CHECK(model == NULL || kc_function_evaluate(ctx, NULL, kc_model_function(model), in->x,
+                                                KC_PER_OUTPUT, in->out, 1, NULL) != KC_ERR_ARG);
+    if (kc_online_create(ctx, &config, &online, NULL) == KC_OK) {
+        CHECK(kc_online_learn(ctx, NULL, online, &rule, &samples, -1, &report, NULL) != KC_ERR_ARG);
+        CHECK(kc_online_decision(ctx, NULL, online, in->x, KC_READING_LAST, in->out, NULL) !=
+              KC_ERR_ARG);
+    }
+    kc_online_free(ctx, online);
+    kc_model_free(ctx, model);
+    kc_kernel_free(ctx, kernel);
+}
+
 /* ---- Every moment ------------------------------------------------------------------------- */
 
 /* Whether the arrays were changed before the calls came to their end. */
-static bool run_disturbed(call_fn *call, const ref_samples *samples, ref_form form, size_t at)
+static bool run_with_strings(call_fn *call, const ref_samples *samples, ref_form form, size_t at,
+                             table_strings *strings)
 {
     const kc_allocator allocator = {spoil_and_alloc, free_as_ever, NULL};
     const kc_context_config config = {
@@ -207,8 +293,11 @@ static bool run_disturbed(call_fn *call, const ref_samples *samples, ref_form fo
 
     for (size_t i = 0; i < N; i++)
         in.classes[i] = i % 3 == 0;
+    if (strings != NULL)
+        view.points.next = &strings->points;
     kc_fault_init(&spoiler.fault);
     spoiler.view = &view;
+    spoiler.offsets = strings != NULL ? strings->indptr : NULL;
     spoiler.at = 0;
     CHECK(kc_context_create(&config, &ctx, NULL) == KC_OK);
     spoiler.n_allocs = 0;
@@ -219,6 +308,38 @@ static bool run_disturbed(call_fn *call, const ref_samples *samples, ref_form fo
     free(in.out);
     ref_view_free(&view);
     return spoiler.n_allocs >= at;
+}
+
+static bool run_disturbed(call_fn *call, const ref_samples *samples, ref_form form, size_t at)
+{
+    return run_with_strings(call, samples, form, at, NULL);
+}
+
+static bool run_disturbed_table(call_fn *call, const ref_samples *samples, ref_form form, size_t at)
+{
+    table_strings strings = table_strings_make(1, N);
+    const bool was_changed = run_with_strings(call, samples, form, at, &strings);
+
+    table_strings_free(&strings);
+    return was_changed;
+}
+
+static void disturb_tables(call_fn *call)
+{
+    const struct {
+        size_t d;
+        ref_form form;
+    } kinds[] = {{3, REF_DENSE}, {7, REF_CSR}, {300, REF_CSR_UNSORTED}};
+
+    for (size_t k = 0; k < 3; k++) {
+        ref_samples samples = ref_random(k, N, kinds[k].d, 0.1, KC_F64);
+        size_t at = 1;
+
+        while (run_disturbed_table(call, &samples, kinds[k].form, at))
+            at++;
+        CHECK(at > 10);
+        ref_samples_free(&samples);
+    }
 }
 
 /* As panels (few columns, or many values) and as CSR. */
@@ -270,6 +391,11 @@ static void online_learners_stay_within_arrays_that_change(void)
     disturb(learn_online);
 }
 
+static void tables_stay_within_arrays_that_change(void)
+{
+    disturb_tables(use_table);
+}
+
 int main(void)
 {
     RUN(kernels_stay_within_arrays_that_change);
@@ -277,5 +403,6 @@ int main(void)
     RUN(machines_stay_within_arrays_that_change);
     RUN(perceptrons_stay_within_arrays_that_change);
     RUN(online_learners_stay_within_arrays_that_change);
+    RUN(tables_stay_within_arrays_that_change);
     return kc_test_end();
 }

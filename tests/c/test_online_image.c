@@ -1,6 +1,7 @@
 /* A learner that was saved goes on to the bit; bytes that no learner wrote do no harm. */
 #include "online_case.h"
 #include "ref_expr.h"
+#include "table_case.h"
 
 static kc_context *ctx;
 
@@ -286,6 +287,127 @@ static void every_bit_of_an_image_may_be_wrong(void)
     kc_kernel_free(ctx, kernel);
 }
 
+/* ---- Strings and tables --------------------------------------------------------------------- */
+
+typedef struct table_trial {
+    const kc_kernel *kernel;
+    const table *t;
+    const kc_points *x;
+    size_t n_loaded;
+} table_trial;
+
+static kc_status learn_table(kc_online *online, const table *t, const kc_points *x, bool is_fit)
+{
+    static const double eta = 1;
+    const kc_perceptron_settings settings = {
+        .struct_size = sizeof settings, .rule = KC_RULE_SINGLE, .n_passes = 1, .eta = &eta};
+    const kc_perceptron_data data = {
+        .struct_size = sizeof data, .x = x, .classes = t->classes, .n_classes = 2};
+    int64_t mistakes;
+    double criterion;
+    kc_online_report report = {
+        .struct_size = sizeof report, .mistakes = &mistakes, .criterion = &criterion};
+
+    return is_fit ? kc_online_fit(ctx, NULL, online, &settings, &data, -1, 0, &report, NULL)
+                  : kc_online_learn(ctx, NULL, online, &settings, &data, -1, &report, NULL);
+}
+
+/* What was taken decides, learns, tells of its points and is saved. */
+static bool try_table(table_trial *at_work, const char *bytes, size_t n_bytes)
+{
+    double *out;
+    kc_function *f = NULL;
+    kc_online *online = NULL, *twin = NULL;
+    char *again;
+
+    if (kc_online_load(ctx, at_work->kernel, bytes, (int64_t)n_bytes, &online, NULL) != KC_OK)
+        return false;
+    at_work->n_loaded++;
+    out = calloc(at_work->t->n * (size_t)online_info(online).n_outputs, sizeof *out);
+    (void)!kc_online_decision(ctx, NULL, online, at_work->x, KC_READING_LAST, out, NULL);
+    if (kc_online_function(ctx, NULL, online, KC_READING_LAST, NULL, &f, NULL) == KC_OK)
+        (void)!kc_function_evaluate(ctx, NULL, f, at_work->x, KC_PER_OUTPUT, out, 1, NULL);
+    (void)!learn_table(online, at_work->t, at_work->x, false);
+    (void)!learn_table(online, at_work->t, at_work->x, true);
+    again = malloc((size_t)online_info(online).n_bytes);
+    CHECK(kc_online_save(online, again, online_info(online).n_bytes, NULL) == KC_OK);
+    CHECK(kc_online_load(ctx, at_work->kernel, again, online_info(online).n_bytes, &twin, NULL) ==
+          KC_OK);
+    kc_function_free(ctx, f);
+    kc_online_free(ctx, online);
+    kc_online_free(ctx, twin);
+    free(again);
+    free(out);
+    return true;
+}
+
+/* The head says how long the rest is: with each of its bits, lengths around the one there was. */
+static void try_bits_of_table(table_trial *at_work, const char *bytes, size_t n_bytes)
+{
+    static const int64_t numbers[] = {0, -1, 1, 3, INT32_MAX, INT64_MAX, INT64_MIN};
+    const size_t head = AT_ARRAYS + 3 * 24;
+    char *bad = calloc(2 * n_bytes, 1);
+
+    for (size_t bit = 0; bit < 8 * n_bytes; bit++) {
+        memcpy(bad, bytes, n_bytes);
+        bad[bit / 8] ^= (char)(1 << bit % 8);
+        try_table(at_work, bad, n_bytes);
+        if (bit / 8 < AT_COUNTS || bit / 8 >= head)
+            continue;
+        for (uint64_t n = n_bytes - kc_min(n_bytes, 64); n <= n_bytes + 64; n += 4) {
+            memcpy(bad + AT_LENGTH, &n, sizeof n);
+            try_table(at_work, bad, n);
+        }
+    }
+    for (size_t at = AT_COUNTS; at + 8 <= n_bytes; at += 4)
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            memcpy(bad, bytes, n_bytes);
+            memcpy(bad + at, &numbers[k], 8);
+            try_table(at_work, bad, n_bytes);
+        }
+    free(bad);
+}
+
+static void every_bit_of_an_image_of_strings_and_tables_may_be_wrong(void)
+{
+    static const uint64_t random[4] = {1, 2, 3, 4};
+    kc_kernel *kernels[] = {delta_kernel(ctx), table_kernel(ctx)};
+    table t;
+
+    table_make(&t, 3, FEW + 4, KC_F64, KC_F64);
+    for (int k = 0; k < 4; k++) {
+        const bool is_table = k % 2 == 1;
+        const kc_points *x = is_table ? t.parts : &t.strings.points;
+        const kc_online_config config = {
+            .struct_size = sizeof config,
+            .kernel = kernels[k % 2],
+            .dtype = KC_F64,
+            .n_cols = is_table ? TABLE_COLS : 1,
+            .n_classes = 2,
+            .budget = k < 2 ? 0 : 3,
+            .strategy = KC_STRATEGY_PROJECTION,
+            .random = random,
+            .like = x,
+        };
+        table_trial at_work = {.kernel = kernels[k % 2], .t = &t, .x = x};
+        kc_online *online = NULL;
+        char *bytes;
+
+        REQUIRE(kc_online_create(ctx, &config, &online, NULL) == KC_OK);
+        CHECK(learn_table(online, &t, x, false) == KC_OK && online_info(online).n_points > 1);
+        bytes = malloc((size_t)online_info(online).n_bytes);
+        CHECK(kc_online_save(online, bytes, online_info(online).n_bytes, NULL) == KC_OK);
+        CHECK(try_table(&at_work, bytes, (size_t)online_info(online).n_bytes));
+        try_bits_of_table(&at_work, bytes, (size_t)online_info(online).n_bytes);
+        CHECK(at_work.n_loaded > 100);
+        free(bytes);
+        kc_online_free(ctx, online);
+    }
+    table_free(&t);
+    for (int k = 0; k < 2; k++)
+        kc_kernel_free(ctx, kernels[k]);
+}
+
 int main(void)
 {
     if (kc_context_create(NULL, &ctx, NULL) != KC_OK)
@@ -295,6 +417,7 @@ int main(void)
     RUN(bytes_cut_short_or_too_long_are_refused);
     RUN(bytes_with_errors_are_refused_or_harmless);
     RUN(every_bit_of_an_image_may_be_wrong);
+    RUN(every_bit_of_an_image_of_strings_and_tables_may_be_wrong);
     kc_context_free(ctx);
     return kc_test_end();
 }

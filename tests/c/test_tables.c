@@ -12,8 +12,7 @@ static kc_fault fault;
 static kc_context *ctx;
 static kc_context *own; /* of what the tests take for themselves */
 
-/* The matrix of kernel values, as samples of a fit without a kernel. */
-typedef struct matrix {
+typedef struct matrix { /* of kernel values, as samples of a fit without a kernel */
     double *values;
     kc_points points;
 } matrix;
@@ -180,17 +179,92 @@ static void a_fit_to_a_table_can_be_interrupted(void)
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
+/* The points of a function, part by part, in memory of their own. */
+typedef struct points_out {
+    kc_points parts[3];
+    double *numbers[3];
+    int64_t indptr[N + 1];
+    char bytes[4 * N + 1];
+} points_out;
+
+static void read_strings(const kc_function *f, int64_t n, const kc_part_info *info, points_out *out)
+{
+    kc_points *part = &out->parts[1];
+    double unused;
+
+    CHECK(info->storage == KC_STRINGS && info->n_cols == 1);
+    CHECK(kc_function_strings(f, 1, out->indptr, n + 1, out->bytes, info->n_values, NULL) == KC_OK);
+    CHECK(kc_function_points(f, 1, &unused, n, NULL) == KC_ERR_TYPE);
+    part->values = out->bytes;
+    part->indptr = out->indptr;
+    part->n_values = info->n_values;
+}
+
+static void read_numbers(const kc_function *f, int64_t p, int64_t n, const kc_part_info *info,
+                         points_out *out)
+{
+    kc_points *part = &out->parts[p];
+
+    CHECK(info->storage == KC_DENSE && info->n_cols == part->n_cols);
+    out->numbers[p] = malloc((size_t)(n * info->n_cols) * sizeof(double));
+    CHECK(kc_function_points(f, p, out->numbers[p], n * info->n_cols, NULL) == KC_OK);
+    CHECK(kc_function_strings(f, p, out->indptr, n + 1, out->bytes, 0, NULL) == KC_ERR_TYPE);
+    part->values = out->numbers[p];
+    part->row_stride = info->n_cols * (int64_t)sizeof(double);
+    part->col_stride = sizeof(double);
+}
+
+static void read_points(const kc_function *f, int64_t n, const table *t, points_out *out)
+{
+    kc_part_info info = {.struct_size = sizeof info};
+
+    for (int64_t p = 0; p < 3; p++) {
+        CHECK(kc_function_part(f, p, &info, NULL) == KC_OK);
+        out->parts[p] = t->parts[p];
+        out->parts[p].n_rows = n;
+        out->parts[p].next = p < 2 ? &out->parts[p + 1] : NULL;
+        if (p == 1)
+            read_strings(f, n, &info, out);
+        else
+            read_numbers(f, p, n, &info, out);
+    }
+    for (int64_t p = -1; p < 4; p += 4)
+        CHECK(kc_function_part(f, p, &info, NULL) == KC_ERR_ARG);
+}
+
+static kc_function *function_of(const kc_function *f, const kc_function_info *about,
+                                const kc_kernel *kernel, const kc_points *x)
+{
+    double coef[N], intercept;
+    const kc_function_parts made = {
+        .struct_size = sizeof made,
+        .kernel = kernel,
+        .x = x,
+        .dtype = about->dtype,
+        .n_points = about->n_points,
+        .n_cols = about->n_cols,
+        .n_outputs = 1,
+        .coef = coef,
+        .intercepts = &intercept,
+        .decoder = KC_DECODE_SIGN,
+        .n_classes = 2,
+    };
+    kc_function *copy = NULL;
+
+    CHECK(kc_function_coef(f, coef, about->n_points, NULL) == KC_OK);
+    CHECK(kc_function_intercepts(f, &intercept, 1, NULL) == KC_OK);
+    CHECK(kc_function_create(ctx, NULL, &made, &copy, NULL) == KC_OK);
+    return copy;
+}
+
 static void a_function_of_a_table_comes_out_and_goes_in_again(void)
 {
     const kc_svm_settings settings = settings_of(KC_C_SVC);
     kc_kernel *kernel = table_kernel(ctx);
-    kc_part_info info = {.struct_size = sizeof info};
     kc_function_info about = {.struct_size = sizeof about};
-    kc_function *copy = NULL;
-    kc_points parts[3];
-    double *numbers[3] = {NULL}, *a, *b, coef[N], intercept;
-    int64_t indptr[N + 1];
-    char bytes[4 * N + 1];
+    kc_function *copy;
+    points_out points = {.numbers = {NULL}};
+    double a[N], b[N];
     table t;
 
     table_make(&t, 5, N, KC_F64, KC_F64);
@@ -200,49 +274,8 @@ static void a_function_of_a_table_comes_out_and_goes_in_again(void)
     const kc_function *f = kc_model_function(fit.model);
     CHECK(kc_function_describe(f, &about, NULL) == KC_OK);
     CHECK(about.n_parts == 3 && about.n_cols == TABLE_COLS && !about.is_linear);
-    for (int p = 0; p < 3; p++) {
-        CHECK(kc_function_part(f, p, &info, NULL) == KC_OK);
-        parts[p] = t.parts[p];
-        parts[p].n_rows = about.n_points;
-        parts[p].next = p < 2 ? &parts[p + 1] : NULL;
-        if (p == 1) {
-            CHECK(info.storage == KC_STRINGS && info.n_cols == 1);
-            CHECK(kc_function_strings(f, p, indptr, about.n_points + 1, bytes, info.n_values,
-                                      NULL) == KC_OK);
-            CHECK(kc_function_points(f, p, coef, about.n_points, NULL) == KC_ERR_TYPE);
-            parts[p].values = bytes;
-            parts[p].indptr = indptr;
-            parts[p].n_values = info.n_values;
-            continue;
-        }
-        CHECK(info.storage == KC_DENSE && info.n_cols == t.parts[p].n_cols);
-        numbers[p] = malloc((size_t)(about.n_points * info.n_cols) * sizeof(double));
-        CHECK(kc_function_points(f, p, numbers[p], about.n_points * info.n_cols, NULL) == KC_OK);
-        CHECK(kc_function_strings(f, p, indptr, about.n_points + 1, bytes, 0, NULL) == KC_ERR_TYPE);
-        parts[p].values = numbers[p];
-        parts[p].row_stride = info.n_cols * (int64_t)sizeof(double);
-        parts[p].col_stride = sizeof(double);
-    }
-    CHECK(kc_function_part(f, 3, &info, NULL) == KC_ERR_ARG);
-    CHECK(kc_function_part(f, -1, &info, NULL) == KC_ERR_ARG);
-    CHECK(kc_function_coef(f, coef, about.n_points, NULL) == KC_OK);
-    CHECK(kc_function_intercepts(f, &intercept, 1, NULL) == KC_OK);
-    const kc_function_parts made = {
-        .struct_size = sizeof made,
-        .kernel = kernel,
-        .x = parts,
-        .dtype = about.dtype,
-        .n_points = about.n_points,
-        .n_cols = about.n_cols,
-        .n_outputs = 1,
-        .coef = coef,
-        .intercepts = &intercept,
-        .decoder = KC_DECODE_SIGN,
-        .n_classes = 2,
-    };
-    REQUIRE(kc_function_create(ctx, NULL, &made, &copy, NULL) == KC_OK);
-    a = malloc(N * sizeof *a);
-    b = malloc(N * sizeof *b);
+    read_points(f, about.n_points, &t, &points);
+    copy = function_of(f, &about, kernel, points.parts);
     CHECK(kc_function_evaluate(ctx, NULL, f, t.parts, KC_PER_OUTPUT, a, 1, NULL) == KC_OK);
     CHECK(kc_function_evaluate(ctx, NULL, copy, t.parts, KC_PER_OUTPUT, b, 1, NULL) == KC_OK);
     for (size_t i = 0; i < N; i++)
@@ -250,10 +283,8 @@ static void a_function_of_a_table_comes_out_and_goes_in_again(void)
     CHECK(kc_function_evaluate(ctx, NULL, copy, &t.strings.points, KC_PER_OUTPUT, b, 1, NULL) ==
           KC_ERR_SHAPE);
     kc_function_free(ctx, copy);
-    free(a);
-    free(b);
-    free(numbers[0]);
-    free(numbers[2]);
+    for (int p = 0; p < 3; p++)
+        free(points.numbers[p]);
     svm_fit_free(ctx, &fit);
     table_free(&t);
     kc_kernel_free(ctx, kernel);
