@@ -211,7 +211,7 @@ cdef struct View:
 cdef int open_view(View *view, object points, const char *name) except -1:
     """Borrow the memory of what `as_points` or `as_table` returned; close_view is always due."""
     memset(view, 0, sizeof(View))
-    if isinstance(points, tuple) and len(points) == N_TABLE_FIELDS:
+    if isinstance(points, tuple) and len(points) == N_TABLE_FIELDS and points[0]:
         return borrow_table(view, points[0], name)
     return borrow_part(view, points, name)
 

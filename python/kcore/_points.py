@@ -199,10 +199,11 @@ def from_core(
     parts: Sequence[Any], dtype: type[Float], texts: tuple[bool, ...] | None, n_columns: int
 ) -> AnyPoints:
     """Return points of the parts that the core gives; `texts` as `texts_of` gave them."""
-    n_texts = sum(isinstance(part, tuple) and len(part) == 2 for part in parts)
-    if n_texts != len(texts or ()):
-        raise ValueError(f"there are {n_texts} columns of strings, {len(texts or ())} are described")
-    are_text = iter(texts or ())
+    n_strings = sum(isinstance(part, tuple) and len(part) == 2 for part in parts)
+    known = texts or ()
+    if n_strings != len(known):
+        raise ValueError(f"there are {n_strings} columns of strings, {len(known)} are described")
+    are_text = iter(known)
     found: list[Part] = []
     for part in parts:
         if not isinstance(part, tuple):

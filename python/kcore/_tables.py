@@ -33,7 +33,8 @@ def as_table(X: Any, name: str) -> Strings | Table | None:
         return _frame_parts(X, name)
     if isinstance(X, str | bytes | bytearray) or is_sparse(X) or not hasattr(X, "__len__"):
         return None
-    if isinstance(X, Sequence) and not isinstance(X, memoryview):  # NumPy would make strings of what stands among them
+    # NumPy would make strings of what stands among them.
+    if isinstance(X, Sequence) and not isinstance(X, memoryview):
         return _encode(X, name) if _has_strings(X) else None
     if isinstance(listed := _as_list(X), list):
         return _encode(listed, name) if _has_strings(listed) else None

@@ -172,8 +172,8 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
 def no_strings(name: str) -> str:
     """Return the text of an error about strings where there must be numbers."""
     return (
-        f"{name} holds strings; kernels of numbers do not take them. {_NEXT_STEP}, or take a kernel "
-        "of strings, such as kcore.kernels.Delta"
+        f"{name} holds strings; kernels of numbers do not take them. {_NEXT_STEP}, or take a "
+        "kernel of strings, such as kcore.kernels.Delta"
     )
 
 

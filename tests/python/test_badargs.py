@@ -23,6 +23,10 @@ from kcore.kernels import (
 )
 
 ENCODE = "Encode categories first, as with scikit-learn's OneHotEncoder"
+NO_STRINGS = (
+    f" holds strings; kernels of numbers do not take them. {ENCODE}, or take a kernel of strings, "
+    "such as kcore.kernels.Delta"
+)
 FILL_IN = "Fill in missing values first, as with scikit-learn's SimpleImputer"
 
 X = np.arange(12.0).reshape(4, 3)
@@ -158,15 +162,15 @@ def test_an_expression_has_a_largest_size():
         (sp.csr_array((0, 3)), ValueError, " has no rows, got shape (0, 3)"),
         (sp.csr_array((4, 0)), ValueError, " has no columns, got shape (4, 0)"),
         ({"a": 1}, TypeError, " must be a 2-D array, got {'a': 1}"),
-        ("abc", TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
-        (b"abc", TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
-        (["ab", "cd"], TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
-        ([["a", "b"]], TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
-        ([[b"a"]], TypeError, f" holds strings; kernels of numbers do not take them. {ENCODE}"),
+        ("abc", TypeError, NO_STRINGS),
+        (b"abc", TypeError, NO_STRINGS),
+        (["ab", "cd"], TypeError, NO_STRINGS),
+        ([["a", "b"]], TypeError, NO_STRINGS),
+        ([[b"a"]], TypeError, NO_STRINGS),
         (
             np.array([["a", 1.0]], object),
             TypeError,
-            f" holds strings; kernels of numbers do not take them. {ENCODE}",
+            NO_STRINGS,
         ),
         (
             [[1.0, None]],
