@@ -35,7 +35,8 @@ SIMPLEST: Case = {
 
 KINDS = {name: kind for kind, name in cases.MACHINES.items()}
 PEER_KERNELS = ["linear", "rbf", "poly", "precomputed"]
-KERNELS = ["linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", "callable", "tree"]
+KERNELS = ["linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", "callable", "tree",
+           "strings", "table"]  # fmt: skip
 
 
 def draw(rng: np.random.Generator) -> Case:
@@ -89,9 +90,16 @@ class Problem(cases.Case):
     """A case of the ordinary tests, with the kernels and options that are drawn here."""
 
     choices: Case
+    words: list[str]  # of "strings" and "table"
 
     def kernel_object(self) -> kernels.Kernel:
         gamma, c = self.gamma, self.choices
+        if self.kernel == "strings":
+            return kernels.Delta()
+        if self.kernel == "table":
+            names = samples.names(self.dense.shape[1])
+            numbers = kernels.RBF(gamma).on(names), kernels.Linear().on(names)
+            return numbers[0] * kernels.Delta().on("s") + 0.5 * numbers[1]
         if self.kernel == "tree":
             return kernels.RBF(gamma) * kernels.Linear() + 0.5 * kernels.Laplacian(gamma)
         return {
@@ -103,7 +111,26 @@ class Problem(cases.Case):
 
     def values(self, Z: Any, dtype: str) -> tuple[Any, Any]:
         """K(z, x) of given samples, and how far values computed in `dtype` may be from it."""
-        kernel = self.kernel_object()
+        if self.kernel not in ("strings", "table"):
+            return self.of_numbers(self.kernel_object(), Z, dtype)
+        same = samples.equal(self.words[: len(Z)], self.words)
+        if self.kernel == "strings":
+            return same, np.full(same.shape, 1e-300)
+        near, near_error = self.of_numbers(kernels.RBF(self.gamma), Z, dtype)
+        dot, dot_error = self.of_numbers(kernels.Linear(), Z, dtype)
+        rounding = 4 * np.finfo(dtype).eps * (near + abs(dot))
+        return near * same + 0.5 * dot, near_error * same + 0.5 * dot_error + rounding
+
+    def given(self, Z: Any) -> Any:
+        """Numbers to predict as the machine takes them."""
+        if self.kernel == "strings":
+            return self.words[: len(Z)]
+        if self.kernel == "table":
+            return samples.frame(Z, self.words[: len(Z)], self.choices["seed"])
+        return Z
+
+    def of_numbers(self, kernel: kernels.Kernel, Z: Any, dtype: str) -> tuple[Any, Any]:
+        """The same of a kernel of numbers."""
         K, E = reference(kernel, Z, self.dense, np.dtype(dtype))
         K, E = K.astype(np.float64), E.astype(np.float64)
         if dtype == "float32":  # samples are rounded first
@@ -140,6 +167,9 @@ def build(case: Case) -> Problem:
     )  # fmt: skip
     problem.choices = case
     _set_targets(problem, case)
+    if case["kernel"] in ("strings", "table"):
+        problem.words = samples.words(case["n"], case["seed"])
+        problem.X = problem.given(dense)
     if case["kernel"] == "precomputed":
         with np.errstate(all="ignore"):
             dtype = case["dtype"] if case["dtype"] in ("float32", ">f8") else "float64"
@@ -170,7 +200,7 @@ def machine_of(problem: Problem) -> Any:
     """Return the estimator, not fitted."""
     case = problem.choices
     kernel: Any = case["kernel"]
-    if kernel == "tree":
+    if kernel in ("tree", "strings", "table"):
         kernel = problem.kernel_object()
     elif kernel == "callable":
         kernel = problem.asked
@@ -212,7 +242,7 @@ def fit(problem: Problem) -> Any:
 def is_known_refusal(problem: Problem, words: str) -> bool:
     """Say whether the words are those of a problem that has no solution in floating point."""
     case = problem.choices
-    may_overflow = case["kernel"] in ("poly", "linear", "tree", "precomputed")
+    may_overflow = case["kernel"] in ("poly", "linear", "tree", "table", "precomputed")
     return (
         (problem.kind == "nu_svc" and ("margin is zero" in words or "nu" in words))
         or (
@@ -384,7 +414,7 @@ def check_decision_values(problem: Problem, model: Any) -> None:
         points, K = problem.Z, problem.asked(problem.Z, None)
         E = abs(K) * 1e-15
     else:
-        points, (K, E) = problem.Z, problem.values(problem.Z, dtype)
+        points, (K, E) = problem.given(problem.Z), problem.values(problem.Z, dtype)
     if problem.kind in ("c_svc", "nu_svc") and len(model.classes_) > 2:
         return  # votes: see the ordinary tests
     b, intercept = audit.spread(model, problem.n), model.intercept_[0]

@@ -16,12 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import kcore
+import samples
 from families import Case, pick
+from kcore import kernels
 
 SECONDS = 15.0
 SIMPLEST: Case = {
     "machine": "SVC", "kernel": "linear", "classes": 2, "n": 6, "d": 2, "sparse": False,
-    "more": "plain", "seed": 0, "changes": [],
+    "more": "plain", "seed": 0, "changes": [], "strings": "none",
 }  # fmt: skip
 
 MACHINES = ["SVC", "NuSVC", "SVR", "OneClassSVM", "Perceptron", *3 * ["KernelPerceptron"]]
@@ -45,18 +47,19 @@ def draw(rng: np.random.Generator) -> Case:
         more = pick(rng, *(name for name in MORE if name != "pocket"))
     elif machine == "Perceptron":
         more = pick(rng, "plain", "averaged", "voted", "direct", "pocket")
-    kernels = ["linear", "rbf", "poly", "precomputed"][: 4 if more == "plain" else 3]
+    names = ["linear", "rbf", "poly", "precomputed"][: 4 if more == "plain" else 3]
     is_rbf = more == "merge" or machine == "NuSVC"  # which has no solution for every kernel
     n_changes = pick(rng, 1, 1, 2, 3)
     return {
         "machine": machine,
-        "kernel": "rbf" if is_rbf else pick(rng, *kernels),
+        "kernel": "rbf" if is_rbf else pick(rng, *names),
         "classes": pick(rng, 2, 3),
         "n": int(rng.integers(6, 40)),
         "d": int(rng.integers(2, 9)),
         "sparse": bool(rng.random() < 0.4),
         "more": more,
         "seed": int(rng.integers(2**31)),
+        "strings": pick(rng, "none", "none", "alone", "table"),
         # Which leaf, which change, and where in it.
         "changes": [[int(rng.integers(2**31)) for _ in range(3)] for _ in range(n_changes)],
     }
@@ -72,15 +75,26 @@ def model_of(case: Case) -> tuple[Any, Any, Any]:
     is_given = hasattr(machine, "kernel") and case["kernel"] == "precomputed"
     if hasattr(machine, "kernel"):
         machine.kernel = case["kernel"]
-    samples: Any = X @ X.T if is_given else sp.csr_array(X) if case["sparse"] else X
+    data: Any = X @ X.T if is_given else sp.csr_array(X) if case["sparse"] else X
+    if case["strings"] != "none" and hasattr(machine, "kernel") and not is_given:
+        machine.kernel, data = _with_strings(case, X)
     machine.set_params(**MORE[case["more"]], time_limit=5.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if machine.__class__.__name__ == "KernelPerceptron" and not is_given:
-            machine.partial_fit(samples, y, classes=list(range(case["classes"])))
+            machine.partial_fit(data, y, classes=list(range(case["classes"])))
         else:
-            machine.fit(samples, y)
-    return machine, samples, y
+            machine.fit(data, y)
+    return machine, data, y
+
+
+def _with_strings(case: Case, X: Any) -> tuple[kernels.Kernel, Any]:
+    """Return a kernel and samples that it takes: strings, or a table."""
+    words = samples.words(case["n"], case["seed"])
+    if case["strings"] == "alone" and case["machine"] != "NuSVC":
+        return kernels.Delta(), words
+    near = kernels.RBF(0.5).on(samples.names(case["d"]))
+    return near + kernels.Delta().on("s"), samples.frame(X, words, case["seed"])
 
 
 # ---- Taking apart
@@ -218,6 +232,8 @@ def _changed_array(value: Any, rng: np.random.Generator) -> Any:
         found = np.concatenate([found, found[:1], found[:1]])
     elif way == "type":
         other = pick(rng, np.float32, np.float64, np.int8, np.int64, object, complex)
+        if found.dtype == object:  # names
+            other = pick(rng, "U", "S", object)
         found = found.astype(other) if found.dtype.kind != "V" else found.view(np.uint8)
     elif way == "shape":
         found = pick(rng, found[None], found.ravel(), found.T, np.zeros(0, found.dtype))

@@ -117,4 +117,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("calls", {"entry": "SVR.fit", "hostile": [["y", "huge"]]}),
     ("calls", {"entry": "KernelPerceptron.fit", "hostile": [["shuffle", "scalar NotImplemented"]]}),
     ("together", {"n_threads": 3, "n_calls": 5, "n": 241, "d": 19, "n_jobs": 3, "n_forks": 2}),
+    (
+        "images",
+        {
+            "machine": "SVC",
+            "kernel": "linear",
+            "d": 6,
+            "strings": "table",
+            "changes": [[365106642, 1350805643, 1057160674]],
+        },
+    ),
 ]

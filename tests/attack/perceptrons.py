@@ -14,6 +14,7 @@ import numpy as np
 import samples
 from conftest import assert_same_bits
 from families import Case, pick
+from kcore.kernels import Delta, Linear
 from kcore.perceptron import KernelPerceptron, Perceptron, convergence_bound
 from test_kernel_perceptron import Definition
 from test_perceptron import augmented, batch, direct, single
@@ -22,6 +23,7 @@ SIMPLEST: Case = {
     "what": "linear", "rule": "single", "n": 3, "d": 1, "classes": 2, "max_iter": 1, "margin": 0.0,
     "eta": 1.0, "weights": False, "average": False, "has_intercept": True, "storage": "C",
     "dtype": "float64", "seed": 0, "noise": 0.0, "n_blocks": 1, "degree": 1,
+    "strings": False,
 }  # fmt: skip
 
 
@@ -45,6 +47,7 @@ def draw(rng: np.random.Generator) -> Case:
         "noise": pick(rng, 0.0, 0.1, 0.5),
         "n_blocks": int(rng.integers(1, 6)),
         "degree": int(rng.integers(1, 3)),
+        "strings": bool(rng.random() < 0.3),
     }
 
 
@@ -124,6 +127,9 @@ def assert_mistakes(model: Any, expected: list[int]) -> None:
 
 def definition_of(case: Case, x: Any, codes: Any, weights: Any) -> tuple[Definition, Any]:
     K = x @ x.T if case["degree"] == 1 else (x @ x.T + 1.0) ** 2
+    if case["strings"]:
+        words = samples.words(case["n"], case["seed"])
+        K = x @ x.T + samples.equal(words, words)
     is_direct = case["classes"] > 2
     signs = (
         np.where(codes == np.arange(case["classes"])[:, None], 1.0, -1.0)
@@ -134,15 +140,28 @@ def definition_of(case: Case, x: Any, codes: Any, weights: Any) -> tuple[Definit
 
 
 def machine_of(case: Case) -> KernelPerceptron:
-    kernel = {"kernel": "linear"} if case["degree"] == 1 else {"kernel": "poly", "coef0": 1.0}
+    kernel: dict[str, Any] = {"kernel": "linear"}
+    if case["strings"]:
+        numbers = Linear().on(samples.names(case["d"]))
+        kernel = {"kernel": numbers + Delta().on("s")}
+    elif case["degree"] != 1:
+        kernel = {"kernel": "poly", "coef0": 1.0}
     return KernelPerceptron(
         **kernel, degree=2, gamma=1.0, rule=case["rule"], eta=eta_of(case), theta=0.0,
         margin=case["margin"], max_iter=case["max_iter"], multi_class="direct",
     )  # fmt: skip
 
 
+def given(case: Case, X: Any, x: Any) -> Any:
+    """Samples as they are stored, or with strings among them."""
+    if not case["strings"]:
+        return X
+    return samples.frame(x, samples.words(case["n"], case["seed"]), case["seed"])
+
+
 def check_kernel(case: Case) -> str:
     X, x, codes, weights = data_of(case)
+    X = given(case, X, x)
     expected, K = definition_of(case, x, codes, weights)
     expected.run(case["max_iter"], case["rule"], theta=1e-300)
     model = machine_of(case).fit(X, codes, sample_weight=weights)
@@ -161,6 +180,7 @@ def check_stream(case: Case) -> str:
     """Blocks cut anyhow are one pass of the single rule."""
     X, x, codes, weights = data_of({**case, "storage": "C" if case["storage"] == "coo" else
                                     case["storage"]})  # fmt: skip
+    X = given(case, X, x)
     case = {**case, "rule": "single"}
     expected, K = definition_of({**case, "eta": 1.0}, x, codes, weights)
     expected.run(1)
@@ -173,7 +193,7 @@ def check_stream(case: Case) -> str:
             model.partial_fit(
                 X[span], codes[rows], classes=list(range(case["classes"])), sample_weight=part
             )
-    found = model.decision_function(x).reshape(case["n"], -1)
+    found = model.decision_function(given(case, x, x)).reshape(case["n"], -1)
     assert_same_bits(np.ascontiguousarray(found), np.ascontiguousarray((K + 1.0) @ expected.a.T))
     return "stream"
 

@@ -6,6 +6,8 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -80,6 +82,35 @@ def _sparse(X: Any, storage: str) -> Any:
     elif storage == "repeated" and X.dtype.kind == "f":  # each value in two halves
         data, indices, indptr = np.repeat(data / 2, 2), np.repeat(indices, 2), 2 * indptr
     return sp.csr_array((data, indices, indptr), shape=X.shape)
+
+
+LETTERS = ["", "a", "ab", "a\0", "\0", "é", "日本", "b" * 300]
+
+
+def words(n: int, seed: int) -> list[str]:
+    """Return strings, few of them different."""
+    rng = np.random.default_rng([seed, 15])
+    some = [LETTERS[i] for i in rng.permutation(len(LETTERS))[: rng.integers(1, len(LETTERS) + 1)]]
+    return [some[i] for i in rng.integers(0, len(some), n)]
+
+
+def names(d: int) -> list[str]:
+    """Return the names of the columns of numbers of a frame."""
+    return [f"x{j}" for j in range(d)]
+
+
+def frame(X: Any, strings: list[str], seed: int) -> Any:
+    """Return a data frame of either library with a column of strings somewhere among numbers."""
+    columns = dict(zip(names(X.shape[1]), X.T, strict=True))
+    order = np.random.default_rng([seed, 16]).permutation([*columns, "s"])
+    columns["s"] = strings
+    made = {str(name): columns[str(name)] for name in order}
+    return pd.DataFrame(made) if seed % 2 else pl.DataFrame(made)
+
+
+def equal(A: list[str], B: list[str]) -> Array:
+    """Return 1 where strings are equal, else 0."""
+    return np.array([[float(a == b) for b in B] for a in A])
 
 
 def weights(kind: str, n: int, seed: int) -> Array | None:

@@ -31,7 +31,7 @@ NODES = ["add", "mul", "scale", "pow", "exp"]
 
 def draw(rng: np.random.Generator) -> Case:
     return {
-        "what": pick(rng, "gram", "gram", "gram", "map"),
+        "what": pick(rng, "gram", "gram", "gram", "map", "table"),
         "tree": _tree(rng),
         "gamma": between(rng, 1e-5, 1e3),
         "coef0": pick(rng, 0.0, 1.0, -2.0, 0.5),
@@ -93,7 +93,31 @@ def make(case: Case, n: int, storage: str, seed: int) -> tuple[Any, Any]:
 
 
 def check(case: Case) -> str:
-    return check_map(case) if case["what"] == "map" else check_gram(case)
+    checks = {"map": check_map, "table": check_table}
+    return checks.get(case["what"], check_gram)(case)
+
+
+def check_table(case: Case) -> str:
+    """A kernel of numbers and strings: from the values of its parts, and the same bits anyhow."""
+    (n, m), seed = (case["n"], case["m"]), case["seed"]
+    _, x = make({**case, "dtype": "float64"}, n, "C", seed)
+    _, z = make({**case, "dtype": "float64"}, m, "C", seed + 1)
+    a, b = samples.words(n, seed), samples.words(m, seed)
+    X, Z = samples.frame(x, a, seed), samples.frame(z, b, seed)
+    numbers = kernels.RBF(case["gamma"]).on(samples.names(case["d"]))
+    kernel = numbers * kernels.Delta().on("s") + 2.0 * numbers
+    try:
+        K, near = kernel(X, Z, n_jobs=case["n_jobs"]), kernels.RBF(case["gamma"])(x, z)
+    except ValueError as error:
+        assert "overflows" in str(error), error
+        return "refused"
+    assert_same_bits(K, near * samples.equal(a, b) + 2.0 * near)
+    assert_same_bits(kernel(Z, X).T, K)
+    own = kernel(X)
+    assert_same_bits(kernel.diag(X), np.diag(own).copy())
+    assert_same_bits(kernel(X[n // 2 :], Z[m // 3 : m // 3 + 1]), K[n // 2 :, m // 3 : m // 3 + 1])
+    assert_same_bits(kernels.Delta()(a, np.array(b, dtype=object)), samples.equal(a, b))
+    return "table"
 
 
 def check_gram(case: Case) -> str:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 import kcore
@@ -275,10 +276,30 @@ def streamed(model: Any, X: Any, y: Any) -> list[Any]:
     return [model.dual_coef_, model.intercept_, model.decision_function(X[-50:])]
 
 
+def table_cases() -> Iterator[Case]:
+    """Strings, and frames of numbers and strings."""
+    rng = np.random.default_rng(6)
+    X, y = blobs(500, 4, k=2, spread=2.0)
+    words = np.array(["", "a", "ab", "é"])[(y + rng.integers(0, 3, 500)) % 4]
+    frame = pd.DataFrame({"a": X[:, 0].astype(np.float32), "s": words, "b": X[:, 1], "c": X[:, 2]})
+    near = kernels.RBF(0.5).on(["a", "b", "c"])
+    kernel = near * kernels.Delta().on("s") + 0.1 * kernels.Linear().on(["b", "c"])
+    yield "gram strings", [kernels.Delta()(words[:90])]
+    yield "gram table", [kernel(frame), kernel(frame[:7], frame), kernel.diag(frame)]
+    for name, learner in (
+        ("svc", kcore.SVC(C=3.0)),
+        ("oneclass", kcore.OneClassSVM(nu=0.3)),
+        ("kernel perceptron", kcore.KernelPerceptron(max_iter=3)),
+        ("budget", kcore.KernelPerceptron(max_iter=2, budget=30, strategy="projection")),
+    ):
+        yield f"{name} table", fitted(learner.set_params(kernel=kernel), frame, y)
+    yield "svc strings as samples", fitted(kcore.SVC(kernel=kernels.Delta()), list(words), y)
+
+
 def cases() -> Iterator[Case]:
     """Every case, in its order."""
     for make in (gram_cases, method_cases, machine_cases, perceptron_cases,
-                 kernel_perceptron_cases):  # fmt: skip
+                 kernel_perceptron_cases, table_cases):  # fmt: skip
         yield from make()
 
 
