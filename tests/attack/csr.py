@@ -94,13 +94,19 @@ HARMLESS = {
 
 
 def takers() -> list[tuple[str, str]]:
-    """Return (entry, argument) of everything that takes samples."""
+    """Return (entry, argument) of everything that takes samples of numbers."""
     return [
         (name, argument)
         for name, entry in entries.entries().items()
         for argument in ("X", "Z")
-        if argument in entry.arguments
+        if argument in entry.arguments and not _takes_strings(entry)
     ]
+
+
+def _takes_strings(entry: entries.Entry) -> bool:
+    """Whether this is a method of a kernel of strings."""
+    is_kernel = entry.owner is not None and issubclass(entry.owner, kcore.kernels.Kernel)
+    return is_kernel and bool(entries.receiver(entry)._reads_strings())
 
 
 def draw(rng: np.random.Generator) -> Case:
