@@ -130,7 +130,7 @@ def matrix_of(case: Case) -> Any:
     """Return the CSR matrix with its fault; SciPy does not look at what is set afterwards."""
     rng = np.random.default_rng([case["n"], case["d"]])
     X = rng.standard_normal((case["n"], case["d"])) * (rng.random((case["n"], case["d"])) < 0.5)
-    X[:, 0] = 1.0  # no row is empty
+    X[:, 0] = np.where(np.arange(case["n"]) % 2, 4.0, -4.0)  # no row is empty; classes apart
     matrix = sp.csr_array(X.astype(case["dtype"]))
     index = np.int32 if case["bits"] == 32 else np.int64
     parts = (matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index))
@@ -150,7 +150,9 @@ def call_of(case: Case, matrix: Any) -> Callable[[], Any]:
             me.time_limit = 1.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            me.fit(np.random.default_rng(1).standard_normal((12, case["d"])), np.arange(12) % 2)
+            good = np.random.default_rng(1).standard_normal((12, case["d"]))
+            good[:, 0] += np.where(np.arange(12) % 2, 8.0, -8.0)
+            me.fit(good, np.arange(12) % 2)
     values = {case["argument"]: matrix}
     if "X" in entry.arguments and case["argument"] != "X":
         values["X"] = np.ones((5, case["d"]))
