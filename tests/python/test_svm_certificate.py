@@ -35,6 +35,20 @@ def test_millions_of_steps_with_a_huge_c_leave_exact_sums_and_a_true_gap(seed):
     assert_certified(problem, model, audit.spread(model, 5), model.intercept_[0])
 
 
+def test_one_step_among_huge_kernel_values_is_not_taken_for_a_solution():
+    X, y = np.ones((3, 1)), np.array([0.58, 1.05, -1.08])  # K(x, x) = 1e24 swallows the targets
+    machine = SVR(kernel="poly", degree=2, gamma=1e12, coef0=0.0)
+    first = quietly(SVR(kernel="poly", degree=2, gamma=1e12, coef0=0.0, max_iter=7), X, y)
+    model = quietly(machine, X, y, init=first)
+    report, coef = model.fit_report_, model.dual_coef_.ravel()
+    if coef.any():
+        assert coef.sum() == 0  # the function is constant: what it is cannot matter
+        assert report.converged
+    else:
+        assert report.violation == pytest.approx(y.max() - y.min() - 2 * model.epsilon)
+        assert not report.converged
+
+
 @pytest.mark.parametrize("C", [1e3, 1e5])
 def test_sums_restored_after_many_steps_to_a_solution_leave_a_true_gap(C):
     """Without a tube every error counts C times: also one far below tol."""
