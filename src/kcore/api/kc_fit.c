@@ -4,11 +4,13 @@
 #include "api/kc_settings.h"
 #include "base/kc_context.h"
 #include "data/kc_points.h"
+#include "task/kc_form.h"
 #include "task/kc_task.h"
 
 int64_t kc_svm_problem_count(const kc_svm_settings *settings, int32_t n_classes)
 {
-    const bool has_classes = settings->type == KC_C_SVC || settings->type == KC_NU_SVC;
+    const kc_form *form = kc_form_of(settings->type);
+    const bool has_classes = form != NULL && form->has_classes;
 
     return (int64_t)kc_problem_count(settings->multiclass, has_classes ? n_classes : 0);
 }

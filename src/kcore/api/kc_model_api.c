@@ -5,6 +5,7 @@
 #include "base/kc_context.h"
 #include "data/kc_points.h"
 #include "function/kc_model.h"
+#include "task/kc_form.h"
 
 /* ---- Out ---------------------------------------------------------------------------------- */
 
@@ -66,9 +67,10 @@ static size_t count_classes(const kc_model_parts *p)
 
 static kc_status check_kind(const kc_model_parts *p, kc_error *err)
 {
-    const bool has_classes = p->type == KC_C_SVC || p->type == KC_NU_SVC;
+    const kc_form *form = kc_form_of(p->type);
+    const bool has_classes = form != NULL && form->has_classes;
 
-    if (p->type < KC_C_SVC || p->type > KC_ONE_CLASS)
+    if (form == NULL)
         return kc_fail(err, KC_ERR_ARG, "parts.type is %d, must be a kc_svm_type", (int)p->type);
     if (has_classes ? p->n_classes < 2 : p->n_classes != 0)
         return kc_fail(err, KC_ERR_ARG, "parts.n_classes is %d, must be %s", (int)p->n_classes,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/kc_context.h"
+#include "task/kc_form.h"
 
 /* How a field is stored. */
 typedef enum field_kind { FIELD_INT32, FIELD_INT64, FIELD_REAL } field_kind;
@@ -156,7 +157,7 @@ kc_status kc_settings_read(const kc_svm_settings *from, kc_svm_settings *out, kc
             write_field(out, &table[i], table[i].setting.default_value);
         KC_TRY(check_range(out, &table[i], err));
     }
-    if (isinf(out->C) && out->type != KC_C_SVC && out->type != KC_EPS_SVR)
+    if (isinf(out->C) && !kc_form_of(out->type)->may_be_hard)
         return kc_fail(err, KC_ERR_ARG,
                        "C is infinite: only C-SVC (a hard margin) and epsilon-SVR (a hard tube) "
                        "have such a problem");

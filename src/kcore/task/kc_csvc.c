@@ -51,4 +51,10 @@ static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dua
     return KC_OK;
 }
 
-const kc_form kc_form_csvc = {build, read};
+const kc_form kc_form_csvc = {
+    .has_classes = true,
+    .has_C = true,
+    .may_be_hard = true,
+    .build = build,
+    .read = read,
+};

@@ -18,9 +18,10 @@ const kc_form *kc_form_of(int32_t type)
         return &kc_form_eps_svr;
     case KC_NU_SVR:
         return &kc_form_nu_svr;
-    default:
-        assert(type == KC_ONE_CLASS);
+    case KC_ONE_CLASS:
         return &kc_form_one_class;
+    default:
+        return NULL;
     }
 }
 

@@ -33,7 +33,14 @@ typedef struct kc_form_output {
     bool is_refused;   /* it would have been */
 } kc_form_output;
 
+/* What is said of a type of machine stands here alone: others ask for it. */
 typedef struct kc_form {
+    bool has_classes;   /* of each sample there is a class, */
+    bool has_targets;   /* or a target; else neither */
+    bool has_C;         /* boxes are C times the weights, else the weights */
+    bool may_be_hard;   /* C may be infinite */
+    bool is_never_zero; /* sums are not 0: a start has coefficients */
+
     /* Arrays of the dual are taken from the call's arena. */
     kc_status (*build)(kc_call *call, const kc_form_input *in, kc_dual *dual);
     /* Errors are of problems that have no model: see KC_ERR_NOT_SEPARABLE and those after it. */
@@ -44,7 +51,7 @@ typedef struct kc_form {
 extern const kc_form kc_form_csvc, kc_form_nusvc, kc_form_eps_svr, kc_form_nu_svr,
     kc_form_one_class;
 
-/* By kc_svm_type. */
+/* By kc_svm_type; NULL where there is no such type. */
 const kc_form *kc_form_of(int32_t type);
 
 /* ---- Shared by the formulations ----------------------------------------------------------- */

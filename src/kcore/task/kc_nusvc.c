@@ -118,4 +118,9 @@ static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dua
     return KC_OK;
 }
 
-const kc_form kc_form_nusvc = {build, read};
+const kc_form kc_form_nusvc = {
+    .has_classes = true,
+    .is_never_zero = true,
+    .build = build,
+    .read = read,
+};

@@ -57,4 +57,8 @@ static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dua
     return KC_OK;
 }
 
-const kc_form kc_form_one_class = {build, read};
+const kc_form kc_form_one_class = {
+    .is_never_zero = true,
+    .build = build,
+    .read = read,
+};

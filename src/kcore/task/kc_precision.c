@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "data/kc_points.h"
+#include "task/kc_form.h"
 
 /* Half of them support vectors, half any samples; of all problems together, but some of each. */
 #define AUDIT_SAMPLES ((size_t)32)
@@ -38,13 +39,11 @@ bool kc_precision_is_mendable(double tol, double worst)
 
 bool kc_precision_may_do(const kc_svm_settings *settings, const kc_samples *samples)
 {
-    const bool has_C =
-        settings->type == KC_C_SVC || settings->type == KC_EPS_SVR || settings->type == KC_NU_SVR;
     double largest = 0;
 
     for (size_t i = 0; i < samples->n; i++)
         largest = fmax(largest, samples->weights[i]);
-    if (has_C)
+    if (kc_form_of(settings->type)->has_C)
         largest *= settings->C;
     return ROUNDING * largest * sqrt(MIN_BOUNDED * (double)samples->n) <=
            GUESSED_TOLS * settings->tol;

@@ -5,15 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool has_classes(const kc_svm_settings *settings)
-{
-    return settings->type == KC_C_SVC || settings->type == KC_NU_SVC;
-}
-
-static bool has_targets(const kc_svm_settings *settings)
-{
-    return settings->type == KC_EPS_SVR || settings->type == KC_NU_SVR;
-}
+#include "task/kc_form.h"
 
 /* ---- Checks ------------------------------------------------------------------------------- */
 
@@ -74,14 +66,13 @@ static kc_status check_targets(const kc_svm_data *data, size_t n, kc_error *err)
     return KC_OK;
 }
 
-static kc_status check_arrays(const kc_svm_settings *settings, const kc_svm_data *data, size_t n,
-                              kc_error *err)
+static kc_status check_arrays(const kc_form *form, const kc_svm_data *data, size_t n, kc_error *err)
 {
     if (data->weights != NULL)
         KC_TRY(check_weights(data->weights, n, err));
-    if (has_classes(settings))
+    if (form->has_classes)
         return check_classes(data, n, err);
-    return has_targets(settings) ? check_targets(data, n, err) : KC_OK;
+    return form->has_targets ? check_targets(data, n, err) : KC_OK;
 }
 
 /* ---- Order -------------------------------------------------------------------------------- */
@@ -139,11 +130,12 @@ static void deal_samples(kc_samples *samples, const kc_svm_data *data, size_t *n
 kc_status kc_samples_sort(kc_call *call, const kc_svm_settings *settings, const kc_svm_data *data,
                           kc_samples *out)
 {
+    const kc_form *form = kc_form_of(settings->type);
     const size_t n_all = (size_t)data->n_samples;
     size_t *next;
 
-    KC_TRY(check_arrays(settings, data, n_all, call->err));
-    *out = (kc_samples){.n_all = n_all, .n_classes = has_classes(settings) ? data->n_classes : 0};
+    KC_TRY(check_arrays(form, data, n_all, call->err));
+    *out = (kc_samples){.n_all = n_all, .n_classes = form->has_classes ? data->n_classes : 0};
     out->n_segments = kc_max(1, (size_t)out->n_classes);
     out->bounds = kc_call_take(call, out->n_segments + 1, sizeof *out->bounds);
     next = kc_call_take(call, out->n_segments, sizeof *next);
@@ -155,10 +147,10 @@ kc_status kc_samples_sort(kc_call *call, const kc_svm_settings *settings, const 
     out->own_weights = out->n_classes > 0 && data->class_weights != NULL
                            ? kc_call_take(call, out->n, sizeof *out->own_weights)
                            : out->weights;
-    if (has_targets(settings))
+    if (form->has_targets)
         out->targets = kc_call_take(call, out->n, sizeof *out->targets);
     if (out->order == NULL || out->weights == NULL || out->own_weights == NULL ||
-        (has_targets(settings) && out->targets == NULL))
+        (form->has_targets && out->targets == NULL))
         return kc_fail_nomem(call->err);
     deal_samples(out, data, next);
     return KC_OK;

@@ -101,5 +101,17 @@ static kc_status read_nu(kc_call *call, const kc_form_input *in, const kc_dual *
     return KC_OK;
 }
 
-const kc_form kc_form_eps_svr = {build_eps, read_eps};
-const kc_form kc_form_nu_svr = {build_nu, read_nu};
+const kc_form kc_form_eps_svr = {
+    .has_targets = true,
+    .has_C = true,
+    .may_be_hard = true,
+    .build = build_eps,
+    .read = read_eps,
+};
+
+const kc_form kc_form_nu_svr = {
+    .has_targets = true,
+    .has_C = true,
+    .build = build_nu,
+    .read = read_nu,
+};

@@ -5,6 +5,7 @@
 #include "kernel/kc_kernel.h"
 #include "kernel/kc_prepare.h"
 #include "task/kc_cache.h"
+#include "task/kc_form.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
 #include "task/kc_train_impl.h"
@@ -178,7 +179,7 @@ static kc_status take_problems(kc_call *call, kc_training *t)
 /* Whether the start has coefficients: a model of it needs their samples. */
 static bool has_start(const kc_training *t)
 {
-    return t->start != NULL || t->settings->type == KC_NU_SVC || t->settings->type == KC_ONE_CLASS;
+    return t->start != NULL || kc_form_of(t->settings->type)->is_never_zero;
 }
 
 static kc_status take_data(kc_call *call, kc_training *t)
