@@ -129,6 +129,14 @@ static kc_status solve_form(kc_call *call, kc_training *t, const kc_form_input *
     return KC_OK;
 }
 
+/* What solvers did for it, of which there may be several: all of it counts. */
+static void add_work(kc_fit_info *to, const kc_fit_info *of)
+{
+    to->n_iter += of->n_iter;
+    to->n_sets += of->n_sets;
+    to->n_rounds += of->n_rounds;
+}
+
 /* nu-SVC whose classes have weights: its solution is that of a C-SVC, and there they belong. */
 static kc_status weigh_classes(kc_call *call, kc_training *t, const kc_form_input *in,
                                kc_form_output *out)
@@ -144,9 +152,7 @@ static kc_status weigh_classes(kc_call *call, kc_training *t, const kc_form_inpu
     weighted.settings = &settings;
     weighted.start = out->coef;
     KC_TRY(solve_form(call, t, &weighted, out));
-    out->info->n_iter += first.n_iter;
-    out->info->n_sets += first.n_sets;
-    out->info->n_rounds += first.n_rounds;
+    add_work(out->info, &first);
     out->info->violation = kc_larger(out->info->violation, first.violation);
     if (first.stop != KC_STOP_CONVERGED)
         out->info->stop = first.stop;
@@ -219,9 +225,7 @@ static void add_to_total(kc_train_info *info, size_t index, const kc_fit_info *o
     total->violation = kc_larger(total->violation, one->violation);
     total->norm = kc_larger(total->norm, one->norm);
     total->epsilon = one->epsilon;
-    total->n_iter += one->n_iter;
-    total->n_sets += one->n_sets;
-    total->n_rounds += one->n_rounds;
+    add_work(total, one);
     if (total->path[0] == 0)
         memcpy(total->path, one->path, sizeof total->path);
     else if (strcmp(total->path, one->path) != 0)
@@ -472,9 +476,7 @@ static kc_status solve_in_f64(kc_call *call, kc_training *t)
     t->info->total =
         (kc_fit_info){.struct_size = sizeof before, .seconds_pack = before.seconds_pack};
     KC_TRY(solve_all(call, t));
-    t->info->total.n_iter += before.n_iter;
-    t->info->total.n_sets += before.n_sets;
-    t->info->total.n_rounds += before.n_rounds;
+    add_work(&t->info->total, &before);
     return KC_OK;
 }
 
