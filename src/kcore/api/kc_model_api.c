@@ -189,6 +189,7 @@ static kc_status make_model(kc_call *call, const kc_model_parts *p, kc_model **o
         .type = p->type,
         .multiclass = p->multiclass,
         .n_classes = p->n_classes,
+        .is_detector = kc_form_of(p->type)->is_detector,
         .kernel = p->kernel,
         .dtype = p->dtype,
         .points = &points,

@@ -47,7 +47,7 @@ static kc_status lay_out(kc_call *call, const kc_model_spec *spec, kc_expansion 
 /* What the problems' decision values say; libsvm's rule for zeros. */
 static kc_decoding decoding_of(const kc_model_spec *spec)
 {
-    if (spec->type == KC_ONE_CLASS) /* outside, inside */
+    if (spec->is_detector) /* outside, inside */
         return (kc_decoding){KC_DECODE_SIGN, .n_classes = 2, .class_of_zero = 0};
     if (spec->n_classes == 0)
         return (kc_decoding){KC_DECODE_VALUES, 0, 0};
@@ -88,8 +88,7 @@ static kc_status fill_model(kc_call *call, const kc_model_spec *spec, kc_model *
     KC_TRY(lay_out(call, spec, &from));
     if (spec->points != NULL)
         from.points = *spec->points;
-    KC_TRY(kc_function_fill(call, &from, &how,
-                            spec->type == KC_ONE_CLASS ? &outside_inside : spec->labels,
+    KC_TRY(kc_function_fill(call, &from, &how, spec->is_detector ? &outside_inside : spec->labels,
                             &model->function));
     if (spec->points != NULL)
         *spec->points = from.points;

@@ -18,6 +18,7 @@ struct kc_model {
 /* Everything borrowed but `points`, which is moved; checked by the caller. */
 typedef struct kc_model_spec {
     int32_t type, multiclass, n_classes;
+    bool is_detector;        /* its decision values say outside or inside */
     const kc_kernel *kernel; /* NULL: fitted to a kernel matrix */
     kc_dtype dtype;
     kc_packed *points; /* NULL without a kernel */

@@ -33,10 +33,11 @@ typedef struct kc_form_output {
     bool is_refused;   /* it would have been */
 } kc_form_output;
 
-/* What is said of a type of machine stands here alone: others ask for it. */
+/* Who must know something of a type of machine asks its form. */
 typedef struct kc_form {
     bool has_classes;   /* of each sample there is a class, */
     bool has_targets;   /* or a target; else neither */
+    bool is_detector;   /* decision values say whether a sample is outside or inside */
     bool has_C;         /* boxes are C times the weights, else the weights */
     bool may_be_hard;   /* C may be infinite */
     bool is_never_zero; /* sums are not 0: a start has coefficients */

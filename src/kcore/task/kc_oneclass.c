@@ -58,6 +58,7 @@ static kc_status read(kc_call *call, const kc_form_input *in, const kc_dual *dua
 }
 
 const kc_form kc_form_one_class = {
+    .is_detector = true,
     .is_never_zero = true,
     .build = build,
     .read = read,

@@ -4,6 +4,7 @@
 
 #include "base/kc_clock.h"
 #include "data/kc_points.h"
+#include "task/kc_form.h"
 #include "task/kc_problems.h"
 #include "task/kc_train_impl.h"
 
@@ -81,6 +82,7 @@ static kc_status make_model(kc_call *call, const kc_training *t, kc_model **out)
         .type = t->settings->type,
         .multiclass = t->settings->multiclass,
         .n_classes = t->samples.n_classes,
+        .is_detector = kc_form_of(t->settings->type)->is_detector,
         .kernel = t->kernel,
         .dtype = t->is_refined ? KC_F64 : kc_training_dtype(t),
         .points = t->kernel != NULL ? &points : NULL,
