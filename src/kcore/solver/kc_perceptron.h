@@ -1,4 +1,4 @@
-/* The perceptron rules of the lectures on weight vectors, pass by pass.
+/* The perceptron rules (docs/perceptron.md) on weight vectors, pass by pass.
  *
  * Augmented coordinates: y = z (1, x), a = (intercept, weights), z = +1 or -1 by the class; a
  * sample is a mistake where a.y <= margin.  With more than two classes and the direct rule, a.y is
