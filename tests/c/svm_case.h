@@ -6,6 +6,9 @@
 #include "kcore/kcore.h"
 #include "ref_expr.h"
 
+/* Tests of every type go from KC_C_SVC to this one. */
+#define SVM_LAST_TYPE KC_ONE_CLASS
+
 typedef struct svm_case {
     size_t n, d;
     int32_t n_classes;

@@ -79,14 +79,14 @@ static void every_type_meets_its_optimality_conditions(void)
 {
     const ref_node *nodes[] = {&linear, &rbf, &cubic};
 
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++)
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++)
         for (uint64_t seed = 0; seed < 30; seed++)
             check_fit(seed, (kc_svm_type)type, nodes[seed % 3], KC_PRECISION_F64);
 }
 
 static void f32_kernel_values_meet_them_up_to_their_rounding(void)
 {
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++)
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++)
         for (uint64_t seed = 0; seed < 10; seed++)
             check_fit(100 + seed, (kc_svm_type)type, &rbf, KC_PRECISION_F32);
 }
@@ -116,7 +116,7 @@ static void a_weight_of_zero_leaves_a_sample_out(void)
 {
     kc_kernel *kernel = make_kernel(&rbf);
 
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         svm_case c = svm_case_make(5, 60, 3, 2);
         int32_t kept[60];
         kc_svm_settings settings = svm_settings((kc_svm_type)type);
@@ -200,7 +200,7 @@ static void a_weight_of_two_is_a_sample_given_twice(void)
 {
     kc_kernel *kernel = make_kernel(&rbf);
 
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         svm_case c = svm_case_make(6, 40, 3, 2), twice = svm_case_make(6, 60, 3, 2);
         kc_svm_settings settings = svm_settings((kc_svm_type)type);
         double a_values[40], b_values[40];

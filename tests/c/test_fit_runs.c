@@ -67,7 +67,7 @@ static void a_model_does_not_depend_on_threads_or_cache(void)
 {
     check_same_bits(1300, KC_C_SVC, 2);
     check_same_bits(1500, KC_C_SVC, 3);
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++)
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++)
         check_same_bits(300, (kc_svm_type)type, 2);
 }
 
@@ -138,7 +138,7 @@ static void a_solution_is_a_start_with_nothing_left_to_do(void)
 {
     kc_kernel *kernel = make_kernel(ctx);
 
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         svm_case c = svm_case_make(13, 150, 3, type == KC_C_SVC ? 4 : 2);
         kc_svm_settings settings = svm_settings((kc_svm_type)type);
         kc_svm_data data = svm_data(&c);
@@ -168,7 +168,7 @@ static void any_start_leads_to_the_optimum(void)
     kc_kernel *kernel = make_kernel(ctx);
     kc_rng rng = kc_rng_seed(1);
 
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         svm_case c = svm_case_make(14, 80, 3, 2);
         kc_svm_settings settings = svm_settings((kc_svm_type)type);
         kc_svm_data data = svm_data(&c);

@@ -51,7 +51,7 @@ static void every_form_is_refined_and_passes_an_audit_in_f64(void)
 {
     svm_case c = svm_case_make(7, 1500, 4, 2);
 
-    for (kc_svm_type type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (kc_svm_type type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         kc_svm_settings settings = hard_settings(type);
         svm_fit fit = fit_case(&c, &settings);
 
@@ -73,7 +73,7 @@ static void objectives_of_a_refined_solution_enclose_those_in_f64(void)
 {
     svm_case c = svm_case_make(8, 1500, 4, 2);
 
-    for (kc_svm_type type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (kc_svm_type type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         kc_svm_settings settings = hard_settings(type);
         svm_fit fit = fit_case(&c, &settings);
         settings.precision = KC_PRECISION_F64;

@@ -7,6 +7,7 @@
 #include "function/kc_model.h"
 #include "kc_test.h"
 #include "svm_case.h"
+#include "task/kc_form.h"
 #include "task/kc_matrix.h"
 #include "task/kc_precision.h"
 #include "task/kc_problems.h"
@@ -67,6 +68,20 @@ static void samples_in_order_are_left_alone(void)
     sort(&c, &settings, &status);
     CHECK(status == KC_ERR_ARG);
     svm_case_free(&c);
+}
+
+/* ---- Types -------------------------------------------------------------------------------- */
+
+static void a_number_that_is_no_type_has_no_form_and_one_problem(void)
+{
+    kc_svm_settings settings = svm_settings(KC_C_SVC);
+
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++)
+        CHECK(kc_form_of(type) != NULL);
+    CHECK(kc_form_of(0) == NULL && kc_form_of(-1) == NULL && kc_form_of(SVM_LAST_TYPE + 1) == NULL);
+    CHECK(kc_svm_problem_count(&settings, 3) == 3);
+    settings.type = SVM_LAST_TYPE + 1;
+    CHECK(kc_svm_problem_count(&settings, 3) == 1);
 }
 
 /* ---- Problems ----------------------------------------------------------------------------- */
@@ -213,6 +228,7 @@ int main(void)
         return 1;
     RUN(samples_are_sorted_by_class_and_weightless_ones_left_out);
     RUN(samples_in_order_are_left_alone);
+    RUN(a_number_that_is_no_type_has_no_form_and_one_problem);
     RUN(every_coefficient_belongs_to_one_problem);
     RUN(f32_is_chosen_only_where_it_pays_and_does_no_harm);
     RUN(a_matrix_in_order_is_borrowed_and_any_other_copied);

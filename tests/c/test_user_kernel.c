@@ -111,7 +111,7 @@ static void check_type(int32_t type, size_t n, int32_t n_classes, size_t n_rows)
 
 static void all_types_are_fitted_as_by_the_kernel_itself(void)
 {
-    for (int32_t type = KC_C_SVC; type <= KC_ONE_CLASS; type++) {
+    for (int32_t type = KC_C_SVC; type <= SVM_LAST_TYPE; type++) {
         check_type(type, 120, 2, 120);
         check_type(type, 120, 2, 2);
         check_type(type, 2200, 2, 300);
