@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kcore import kernels
+from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM, kernels
 from kcore.exceptions import ConvergenceWarning
 
 settings.register_profile(
@@ -17,6 +17,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("kcore")
+
+MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
 
 @pytest.fixture

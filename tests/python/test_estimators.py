@@ -24,16 +24,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 import kcore
-from conftest import assert_same_bits
+from conftest import MACHINES, assert_same_bits
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.exceptions import ConvergenceWarning
 from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import RBF, Linear
 from kcore.perceptron import KernelPerceptron, Perceptron
 from processes import in_child
-
-MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
-
 
 # ---- scikit-learn's own checks
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import quietly
+from conftest import MACHINES, quietly
 from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM
 from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import RBF, Linear
@@ -107,7 +107,7 @@ def test_what_was_kept_learns_on_to_the_same_bits(estimator, keep, samples):
 
 
 @pytest.mark.parametrize("keep", [by_pickle, by_skops])
-@pytest.mark.parametrize("machine", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPerceptron])
+@pytest.mark.parametrize("machine", [*MACHINES, KernelPerceptron])
 def test_kernel_values_and_functions_are_kept(machine, keep, samples):
     y = labels_for(machine(), samples, "two")
     model = quietly(machine(kernel="precomputed"), samples @ samples.T, y)
@@ -130,7 +130,7 @@ def test_names_of_features_are_kept(keep, samples):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("machine", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPerceptron])
+@pytest.mark.parametrize("machine", [*MACHINES, KernelPerceptron])
 def test_the_state_of_a_kernel_machine_is_plain(machine, form, samples):
     y = labels_for(machine(), samples, "two")
     state = quietly(machine(), form(samples), y)._fitted.__getstate__()

@@ -6,12 +6,10 @@ import scipy.sparse as sp
 from sklearn import svm as reference
 from sklearn.metrics import accuracy_score, r2_score
 
-from conftest import assert_same_bits
+from conftest import MACHINES, assert_same_bits
 from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.kernels import RBF, Linear, Polynomial, Sigmoid
 from kcore.svm import FitReport
-
-MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
 
 @pytest.fixture

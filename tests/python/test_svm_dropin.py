@@ -11,10 +11,10 @@ import sklearn.svm
 
 import kcore
 import kcore.perceptron
-from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM
+from conftest import MACHINES
+from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR
 from kcore.perceptron import Perceptron
 
-MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 CLASSIFIERS = [SVC, NuSVC, Perceptron, KernelPerceptron]
 
 

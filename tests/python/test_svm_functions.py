@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import assert_errors_come_out, assert_same_bits
+from conftest import MACHINES, assert_errors_come_out, assert_same_bits
 from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM
 from kcore.kernels import Polynomial
-
-MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
 
 @pytest.fixture
