@@ -227,34 +227,16 @@ static bool is_gradient_kept(const kc_state *s, const double *before)
     return moved <= share * size && moved_length <= share * length;
 }
 
-/* What the rounding of all steps may have added to a value of the gradient: each adds one of a term
- * that is as large as a variable may be. */
-static double steps_rounding(const kc_state *s)
-{
-    const kc_dual *dual = &s->dual;
-    double width = 0;
-
-    for (size_t v = 0; v < (size_t)dual->n_layers * dual->n_points; v++) {
-        const double bound = kc_higher(fabs(dual->lo[v]), fabs(dual->hi[v]));
-
-        width = kc_higher(isfinite(bound) ? bound : fabs(s->beta[v]), width);
-    }
-    return DBL_EPSILON * (double)(s->n_steps + 1) * width * s->largest_diag;
-}
-
 /* Puts variables where they belong; whether the gradient is still theirs. */
 static bool settle(kc_state *s)
 {
+    const double rounding = DBL_EPSILON * s->fresh_size * s->largest_diag;
     double *before = s->next_grad;
 
-    if (steps_rounding(s) > s->tuning->finish.drift_tol_share * s->tol) {
-        kc_dual_settle(&s->dual, s->tol, s->largest_diag, s->beta);
-        return false;
-    }
     for (size_t p = 0; p < s->dual.n_points; p++)
         before[p] = kc_dual_coefficient(&s->dual, s->beta, p);
     kc_dual_settle(&s->dual, s->tol, s->largest_diag, s->beta);
-    return is_gradient_kept(s, before);
+    return rounding <= s->tuning->finish.drift_tol_share * s->tol && is_gradient_kept(s, before);
 }
 
 /* Makes the sums and the numbers exact.  *is_done: unless rounding of the sums was all that made a

@@ -127,6 +127,9 @@ kc_status kc_state_freshen(kc_state *s)
 {
     KC_TRY(kc_dual_gradient(s->call, s->store, &s->dual, s->beta, s->next_grad));
     memcpy(s->grad, s->next_grad, s->dual.n_points * sizeof *s->grad);
+    s->fresh_size = 0;
+    for (size_t p = 0; p < s->dual.n_points; p++)
+        s->fresh_size += fabs(kc_dual_coefficient(&s->dual, s->beta, p));
     return KC_OK;
 }
 

@@ -41,6 +41,7 @@ typedef struct kc_state {
     int64_t n_steps;          /* on two variables, or Newton's */
     int64_t n_sets, n_rounds; /* working sets; greedy rounds */
     int64_t n_visits;         /* rows that updated the gradient */
+    double fresh_size;        /* sum of |beta| when the gradient was computed from all rows last */
     kc_stage stages[KC_MAX_STAGES]; /* the first ones */
     int32_t n_stages;
 

@@ -289,8 +289,8 @@ const kc_tuning kc_tuning_default = {
              * of one coefficient: n support vectors come to it in n^2 steps, beside which their
              * rows cost nothing.  [reason] */
             .drift_ulps = 1.0,
-            /* ... and where kernel values are so large that the rounding of the steps could be more
-             * than this share of tol, however few they were.  [reason] */
+            /* ... or where its own terms were so large, when it was computed last, that they may
+             * have rounded away more than this share of tol.  [reason] */
             .drift_tol_share = 1e-3,
             .turns_max = 4,
             /* What times are foretold from may have been better off; and what the last gradient may
