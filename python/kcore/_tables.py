@@ -105,7 +105,8 @@ def _frame_parts(frame: Any, name: str) -> Table | Strings | None:
         else:
             parts.append(_numbers(frame, first, j, name))
         first = j
-    return Table(tuple(parts)) if len(parts) > 1 else parts[0]  # type: ignore[return-value]
+    only = parts[0]
+    return only if len(parts) == 1 and isinstance(only, Strings) else Table(tuple(parts))
 
 
 def _is_of_numbers(dtype: Any) -> bool:

@@ -127,4 +127,32 @@ CASES: list[tuple[str, dict[str, Any]]] = [
             "changes": [[365106642, 1350805643, 1057160674]],
         },
     ),
+    (
+        "perceptrons",
+        {
+            "what": "kernel",
+            "rule": "batch",
+            "n": 42,
+            "max_iter": 2,
+            "has_intercept": True,
+            "degree": 1,
+            "seed": 967162774,
+        },
+    ),
+    (
+        "fits",
+        {
+            "machine": "SVR",
+            "kernel": "poly",
+            "dtype": "bool",
+            "n": 3,
+            "d": 1,
+            "seed": 6907,
+            "C": 1.0,
+            "epsilon": 0.1,
+            "gamma": 1.0,
+            "degree": 2,
+            "start": True,
+        },
+    ),
 ]

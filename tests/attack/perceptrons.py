@@ -171,7 +171,9 @@ def check_kernel(case: Case) -> str:
     is_nothing = case["rule"] == "batch" and not (off @ (K + 1.0)).any()
     assert is_nothing or not off.any(), (found, expected.a)
     assert_mistakes(model, expected.mistakes)
-    goes_on = len(model.mistakes_) > len(expected.mistakes)
+    # Corrections that add up to nothing end the definition, but not the passes of the library: they
+    # move its coefficients, and it goes on as far as max_iter lets it.
+    goes_on = len(model.mistakes_) > len(expected.mistakes) or expected.mistakes[-1] > 0
     assert model.converged_ == (expected.converged and not goes_on)
     return f"kernel, {case['rule']}"
 

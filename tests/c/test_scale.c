@@ -156,7 +156,7 @@ static void a_margin_that_is_not_found_ends_the_fit_soon_with_a_model(void)
     CHECK(audit.out_of_box <= 1e-12 && audit.off_sum <= 1e-10);
     CHECK(fit.total.gap >= fit.total.norm * fit.total.norm / 2); /* no proof of a margin */
     CHECK(fit.total.n_iter <= 2 * tuning->steps_min);
-    settings.max_iter = 20 * fit.total.n_iter; /* who names a number of steps gets it */
+    settings.max_iter = 20 * fit.total.n_iter; /* a max_iter that is given lifts the limit */
     svm_fit more = fit_case(&c, &settings, &wide);
     CHECK(more.total.stop != KC_STOP_NO_MARGIN && more.total.n_iter > fit.total.n_iter);
     svm_fit_free(ctx, &more);

@@ -108,7 +108,7 @@ void kc_store_set_aside(kc_context *ctx, kc_store *store, size_t n_bytes);
 void kc_store_adopt(kc_store *store, kc_kernel *kernel, kc_packed *points, void *values);
 
 /* A store that outlives a call is that of one context, and of one call at a time: KC_ERR_ARG where
- * another one has it.  Whoever begins ends.  ctx NULL: not asked. */
+ * another one uses it.  Each begin has its end.  ctx NULL: contexts are not compared. */
 kc_status kc_store_begin_use(kc_context *ctx, kc_store *store, kc_error *err);
 void kc_store_end_use(kc_store *store);
 

@@ -33,7 +33,7 @@ typedef struct kc_form_output {
     bool is_refused;   /* it would have been */
 } kc_form_output;
 
-/* Who must know something of a type of machine asks its form. */
+/* All that other files need to know of a type of machine. */
 typedef struct kc_form {
     bool has_classes;   /* of each sample there is a class, */
     bool has_targets;   /* or a target; else neither */
