@@ -191,9 +191,9 @@ python: .venv/has-kcore
 python-slow: .venv/has-kcore
 	$(call step,pytest -q -m slow --timeout=1800,'$$p')
 
-# A minute of what make attack does, on one of the cores.
+# The first cases of what make attack does, a minute of them at the most, on one of the cores.
 attack-minute: c-release .venv/has-kcore
-	$(call step,python tests/attack/run.py --minutes 1 --jobs 1 --seed $(ATTACK_SEED),'s/^attack: //p')
+	$(call step,python tests/attack/run.py --minutes 1 --cases 1000 --jobs 1 --seed $(ATTACK_SEED),'s/^attack: //p')
 
 layers lists sizes:
 	$(call step,python tests/style/check_$@.py)

@@ -155,4 +155,22 @@ CASES: list[tuple[str, dict[str, Any]]] = [
             "start": True,
         },
     ),
+    (
+        "fits",
+        {
+            "machine": "SVC",
+            "data": "pixels",
+            "n": 59,
+            "d": 1,
+            "classes": 2,
+            "seed": 1274561024,
+            "weights": "real",
+            "C": 1.0,
+            "gamma": 1.0,
+            "degree": 2,
+            "precision": "float32",
+            "cache_size": 0.0,
+            "start": True,
+        },
+    ),
 ]

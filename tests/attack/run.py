@@ -11,6 +11,7 @@ own. A defect is shrunk to a program of a few lines that shows it, which is prin
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import threading
@@ -74,14 +75,15 @@ class Tally:
         return [self.family, str(self.n_cases), str(self.n_defects), words]
 
 
-def attack(name: str, seed: int, seconds: float) -> Tally:
-    """Check case after case of one family until the time is up; that of loading does not count."""
+def attack(name: str, seed: int, seconds: float, n_most: float = math.inf) -> Tally:
+    """Check so many cases of one family, or fewer where the time is up; that of loading is free."""
     tally = Tally(name)
     with Worker(name) as worker:
         worker.start()
         begin = time.monotonic()
         number = 0
-        while time.monotonic() - begin < seconds and len(tally.defects) < MAX_DEFECTS:
+        end = begin + seconds
+        while number < n_most and time.monotonic() < end and len(tally.defects) < MAX_DEFECTS:
             case = families.draw(name, seed, number)
             verdict = worker.ask(case, families.seconds_of(name))
             tally.words[verdict.word] += 1
@@ -117,13 +119,15 @@ def _note(tally: Tally, worker: Worker, defect: Defect) -> None:
 _printing = threading.Lock()
 
 
-def attack_all(names: list[str], seed: int, minutes: float, n_jobs: int) -> list[Tally]:
+def attack_all(
+    names: list[str], seed: int, minutes: float, n_jobs: int, n_most: float
+) -> list[Tally]:
     """Run all families, so many at a time, the longest first."""
     total = sum(FAMILIES[name][1] for name in names)
     share = {name: 60 * minutes * n_jobs * FAMILIES[name][1] / total for name in names}
     with ThreadPoolExecutor(n_jobs) as pool:
         found = pool.map(
-            lambda name: attack(name, seed, min(share[name], 60 * minutes)),
+            lambda name: attack(name, seed, min(share[name], 60 * minutes), n_most),
             sorted(names, key=lambda name: -share[name]),
         )
         return sorted(found, key=lambda tally: names.index(tally.family))
@@ -143,6 +147,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N")
+    parser.add_argument(
+        "--cases", type=float, default=math.inf, metavar="N", help="of each family at the most"
+    )
     parser.add_argument("--family", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--number", type=int, help="run this case only, in this process")
     parser.add_argument("--record", action="store_true", help="write the counts into docs/")
@@ -150,7 +157,7 @@ def main() -> int:
     if args.number is not None:
         return show_one(args.family[0], args.seed, args.number)
     begin = time.monotonic()
-    tallies = attack_all(args.family, args.seed, args.minutes, args.jobs)
+    tallies = attack_all(args.family, args.seed, args.minutes, args.jobs, args.cases)
     n_defects = sum(tally.n_defects for tally in tallies)
     print(record.plain([tally.row() for tally in tallies]))
     print(

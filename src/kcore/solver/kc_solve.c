@@ -200,23 +200,16 @@ static void describe_solution(const kc_state *s, kc_solution *out)
     out->n_row_visits = s->n_visits;
 }
 
-/* By what a coefficient moves values of the gradient at samples of length 1, at the most: |x|. */
-static double length_at(const kc_state *s, size_t p)
-{
-    const size_t point = kc_cols_point(&s->dual.cols, p);
-
-    return sqrt(fabs(kc_number_at(kc_store_diag(s->store), point, kc_store_dtype(s->store))));
-}
-
 /* Whether coefficients that were `before` have moved by no more than the rounding of a gradient
- * that is computed from them: plainly, and in what they do where samples differ in length. */
+ * that is computed from them, plainly and in what they do where samples differ in length; and
+ * whether those that the gradient was computed from were no larger: their rounding stays in it. */
 static bool is_gradient_kept(const kc_state *s, const double *before)
 {
     double moved = 0, size = 0, moved_length = 0, length = 0;
 
     for (size_t p = 0; p < s->dual.n_points; p++) {
         const double b = kc_dual_coefficient(&s->dual, s->beta, p);
-        const double apart = fabs(b - before[p]), x = length_at(s, p);
+        const double apart = fabs(b - before[p]), x = kc_state_length_at(s, p);
 
         moved += apart;
         size += fabs(b);
@@ -224,7 +217,8 @@ static bool is_gradient_kept(const kc_state *s, const double *before)
         length += fabs(b) * x;
     }
     const double share = s->tuning->finish.drift_ulps * DBL_EPSILON;
-    return moved <= share * size && moved_length <= share * length;
+    return moved <= share * size && moved_length <= share * length &&
+           s->fresh_length <= s->tuning->finish.fresh_length_factor * length;
 }
 
 /* Puts variables where they belong; whether the gradient is still theirs. */

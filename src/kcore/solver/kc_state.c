@@ -123,13 +123,26 @@ kc_status kc_state_take_matrix(kc_state *s)
     return use_matrix(s);
 }
 
+double kc_state_length_at(const kc_state *s, size_t p)
+{
+    const size_t point = kc_cols_point(&s->dual.cols, p);
+
+    return sqrt(fabs(kc_number_at(kc_store_diag(s->store), point, kc_store_dtype(s->store))));
+}
+
 kc_status kc_state_freshen(kc_state *s)
 {
     KC_TRY(kc_dual_gradient(s->call, s->store, &s->dual, s->beta, s->next_grad));
     memcpy(s->grad, s->next_grad, s->dual.n_points * sizeof *s->grad);
-    s->fresh_size = 0;
-    for (size_t p = 0; p < s->dual.n_points; p++)
-        s->fresh_size += fabs(kc_dual_coefficient(&s->dual, s->beta, p));
+    s->fresh_size = s->fresh_length = 0;
+    for (size_t p = 0; p < s->dual.n_points; p++) {
+        const double size = fabs(kc_dual_coefficient(&s->dual, s->beta, p));
+
+        if (size == 0)
+            continue;
+        s->fresh_size += size;
+        s->fresh_length += size * kc_state_length_at(s, p);
+    }
     return KC_OK;
 }
 

@@ -42,6 +42,7 @@ typedef struct kc_state {
     int64_t n_sets, n_rounds; /* working sets; greedy rounds */
     int64_t n_visits;         /* rows that updated the gradient */
     double fresh_size;        /* sum of |beta| when the gradient was computed from all rows last */
+    double fresh_length;      /* ... and of |beta| |x| */
     kc_stage stages[KC_MAX_STAGES]; /* the first ones */
     int32_t n_stages;
 
@@ -67,6 +68,10 @@ kc_status kc_state_take_matrix(kc_state *s);
 
 /* The gradient from nothing: as many rows as beta has nonzeros.  Untouched on failure. */
 kc_status kc_state_freshen(kc_state *s);
+
+/* By what a coefficient of 1 moves values of the gradient at samples of length 1, at the most: |x|.
+ */
+double kc_state_length_at(const kc_state *s, size_t p);
 
 /* next_grad has become the gradient. */
 KC_INLINE void kc_state_swap(kc_state *s)

@@ -292,6 +292,9 @@ const kc_tuning kc_tuning_default = {
             /* ... or where its own terms were so large, when it was computed last, that they may
              * have rounded away more than this share of tol.  [reason] */
             .drift_tol_share = 1e-3,
+            /* ... or so many times as large as they are now: what float32 rounds away of a start is
+             * then more than what it rounds away of the solution.  [reason] */
+            .fresh_length_factor = 2.0,
             .turns_max = 4,
             /* What times are foretold from may have been better off; and what the last gradient may
              * take beyond a time limit, in seconds.  [blocks were up to two seconds late] */

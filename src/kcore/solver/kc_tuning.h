@@ -100,7 +100,7 @@ typedef struct kc_finish_tuning {
     int32_t gainless_looks_max;
     double noise_ulps, gain_share, progress_share, ray_factor_min;
     double hulls_meet_share, tube_empty_share;
-    double drift_ulps, drift_tol_share;
+    double drift_ulps, drift_tol_share, fresh_length_factor;
     int32_t turns_max;
     double reserve_factor, late_seconds;
     int64_t max_iter_per_point, max_iter_min;
