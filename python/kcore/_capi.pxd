@@ -165,6 +165,7 @@ cdef extern from "kcore/kcore.h" nogil:
 
     ctypedef enum kc_definiteness:
         KC_INDEFINITE = 0
+        KC_CONDITIONAL = 1
         KC_POSITIVE = 2
 
     kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel)

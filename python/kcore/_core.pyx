@@ -500,9 +500,9 @@ cdef class CompiledKernel:
         raise TypeError("a compiled kernel is not pickled: it is made again from its expression")
 
     @property
-    def is_positive(self):
-        """Whether every Gram matrix of the kernel is positive semi-definite."""
-        return kc_kernel_definiteness(self.ptr) == KC_POSITIVE
+    def definiteness(self):
+        """What is known of every Gram matrix of the kernel."""
+        return ("indefinite", "conditional", "positive")[<int>kc_kernel_definiteness(self.ptr)]
 
 
 def gram(CompiledKernel kernel not None, x, z, out, int32_t n_threads):

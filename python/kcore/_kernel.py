@@ -25,6 +25,7 @@ from kcore._validate import (
 
 MAX_DEGREE = 1000
 
+Definiteness: TypeAlias = Literal["positive", "conditional", "indefinite"]
 Node: TypeAlias = tuple[str, tuple[float, ...]]
 _K = TypeVar("_K", bound="Kernel")
 
@@ -121,10 +122,12 @@ class Kernel:
         return _core.diag(self._compile(X, x), x, out, 0 if n_jobs is None else n_threads(n_jobs))
 
     @property
-    def definiteness(self) -> Literal["positive", "indefinite"]:
+    def definiteness(self) -> Definiteness:
         """What is known of every Gram matrix of this kernel.
 
         ``'positive'``: positive semi-definite, whatever the samples (up to rounding);
+        ``'conditional'``: c'Kc >= 0 for all coefficients c that sum to zero, which is enough for
+        `SVC`, `NuSVC`, `SVR`, `NuSVR` and `KernelPCA`;
         ``'indefinite'``: it may have negative eigenvalues.
 
         Examples
@@ -133,8 +136,7 @@ class Kernel:
         >>> RBF().definiteness, (RBF() * Sigmoid()).definiteness
         ('positive', 'indefinite')
         """
-        compiled = _core.CompiledKernel(self._without_columns()._nodes())
-        return "positive" if compiled.is_positive else "indefinite"
+        return _core.CompiledKernel(self._without_columns()._nodes()).definiteness
 
     # ---- Parameters
 
@@ -198,6 +200,12 @@ class Kernel:
     def __radd__(self, other: object) -> Kernel:
         """Return 0 + K, so that ``sum(kernels)`` works."""
         return self if type(other) is int and other == 0 else NotImplemented
+
+    def __sub__(self, other: Kernel) -> Sum:
+        return Sum(self, Scaled(-1, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __neg__(self) -> Scaled:
+        return Scaled(-1, self)
 
     def __mul__(self, other: Kernel | float) -> Product | Scaled:
         if isinstance(other, Kernel):
@@ -408,7 +416,7 @@ class Product(_Chain):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
-    """K(x, z) = factor kernel(x, z) with factor >= 0, made by ``factor * kernel``."""
+    """K(x, z) = factor kernel(x, z), made by ``factor * kernel``; indefinite for a factor < 0."""
 
     factor: float
     kernel: Kernel
@@ -416,7 +424,7 @@ class Scaled(Kernel):
     _binding: ClassVar[int] = _PRODUCT
 
     def __post_init__(self) -> None:
-        set_fields(self, factor=as_real(self.factor, "factor", low=0))
+        set_fields(self, factor=as_real(self.factor, "factor"))
         _check_kernel(self.kernel, "kernel")
 
     def __repr__(self) -> str:

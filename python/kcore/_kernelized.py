@@ -6,7 +6,7 @@ import math
 import pickle
 from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from kcore._kernel import MAX_DEGREE, Kernel
 from kcore._points import CSR, Points, Strings, Table, from_core, refuse_other_texts, take_rows
 from kcore._tables import as_table
 from kcore._validate import as_float, as_objects, as_reals, brief
+from kcore._warn import warn
+from kcore.exceptions import IndefiniteKernelWarning
 
 Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
@@ -94,6 +96,8 @@ class KernelEstimator(Estimator):
     coef0: float
     cache_size: float | str
 
+    _takes_conditional: ClassVar[bool] = False  # its coefficients sum to zero
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         is_given = isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -150,15 +154,30 @@ class KernelEstimator(Estimator):
                     f"got {brief(kernel)}"
                 )
             nodes = self._named_kernel(kernel, points, weights, run)
-            return nodes, _core.CompiledKernel(nodes), points
+            compiled = _core.CompiledKernel(nodes)
+            self._check_definiteness(compiled)
+            return nodes, compiled, points
         if isinstance(kernel, Kernel):
             bound = kernel._bound_to(X, points)
-            return bound._nodes(), bound._compile(X, points), points
+            compiled = bound._compile(X, points)
+            self._check_definiteness(compiled)
+            return bound._nodes(), compiled, points
         if callable(kernel):
             return None, None, UserKernel(kernel, points)
         raise TypeError(
             "kernel must be a name, a kernel of kcore.kernels or a function, "
             f"got {type(kernel).__name__}"
+        )
+
+    def _check_definiteness(self, compiled: _core.CompiledKernel) -> None:
+        """Warn where the kernel may make a problem of the learner's that is not convex."""
+        known = compiled.definiteness
+        if known == "positive" or (known == "conditional" and self._takes_conditional):
+            return
+        warn(
+            f"{type(self).__name__}: the kernel {self.kernel!r} is {known}, not positive "
+            "semi-definite: the problem may have several optima",
+            IndefiniteKernelWarning,
         )
 
     def _named_kernel(

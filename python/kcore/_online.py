@@ -366,7 +366,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         is_known = state.is_converged and len(state.classes) == 2
         if not is_known or nodes is None or isinstance(self.eta, str) or callable(self.eta):
             return None
-        if not _core.CompiledKernel(nodes).is_positive:
+        if _core.CompiledKernel(nodes).definiteness != "positive":
             return None
         sq_norm = report["sq_norm"]
         if not sq_norm > SMALLEST:

@@ -3,6 +3,7 @@
 ============================  ====================================================================
 `NotSeparableError`           a hard margin was asked for and no boundary separates the classes
 `NotFittedError`              a method that needs `fit` was called before it
+`IndefiniteKernelWarning`     a learner was given a kernel that may not be positive
 `ConvergenceWarning`          a fit ended before its tolerance was reached
 `DataConversionWarning`       an argument was given another shape
 ============================  ====================================================================
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "ConvergenceWarning",
     "DataConversionWarning",
+    "IndefiniteKernelWarning",
     "NotFittedError",
     "NotSeparableError",
 ]
@@ -26,6 +28,13 @@ __all__ = [
 
 class NotSeparableError(ValueError):
     """No boundary separates the classes, so that there is no hard margin (``C=inf``)."""
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """A learner was given a kernel that may not be positive semi-definite.
+
+    The fit ends, but the problem may have several optima, and what is found need not be the best.
+    """
 
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@
 `Matern` (nu, length_scale)           (1 + s + ...) exp(-s), s = sqrt(2 nu) |x - z| / length_scale
 `Delta` ()                            1 where x = z, else 0; of strings
 ``K1 + K2``, ``K1 * K2``              sum and product of the values
-``a * K``                             a K(x, z), a >= 0
+``a * K``                             a K(x, z); indefinite where a < 0, as is ``K1 - K2``
 ``K ** n``                            K(x, z)^n, n a whole number
 ``exp(K)``                            exp(K(x, z))
 ``K.normalized()``                    K(x, z) / sqrt(K(x, x) K(z, z))

@@ -75,6 +75,7 @@ class SVC(SVMClassifier):
     """
 
     _type = _core.C_SVC
+    _takes_conditional = True
     _penalties = ("C",)
 
     def __init__(
@@ -160,6 +161,7 @@ class NuSVC(SVMClassifier):
     """
 
     _type = _core.NU_SVC
+    _takes_conditional = True
     _penalties = ("nu",)
 
     def __init__(
@@ -246,6 +248,7 @@ class SVR(SVMRegressor):
     """
 
     _type = _core.EPS_SVR
+    _takes_conditional = True
     _penalties = ("C", "epsilon")
 
     def __init__(
@@ -318,6 +321,7 @@ class NuSVR(SVMRegressor):
     """
 
     _type = _core.NU_SVR
+    _takes_conditional = True
     _penalties = ("C", "nu")
 
     def __init__(

@@ -113,8 +113,8 @@ static void combinations_check_their_numbers(void)
     const kc_kernel *operands[] = {kernel, NULL};
     kc_error err;
 
-    CHECK(kc_kernel_scaled(ctx, kernel, -1, &out, &err) == KC_ERR_ARG);
-    CHECK(strcmp(err.text, "factor is -1, must be finite and >= 0") == 0);
+    CHECK(kc_kernel_scaled(ctx, kernel, -INFINITY, &out, &err) == KC_ERR_ARG);
+    CHECK(strcmp(err.text, "factor is -inf, must be finite") == 0);
     CHECK(kc_kernel_scaled(ctx, kernel, NAN, &out, NULL) == KC_ERR_ARG);
     CHECK(kc_kernel_power(ctx, kernel, 1001, &out, &err) == KC_ERR_ARG);
     CHECK(strcmp(err.text, "degree is 1001, must be 0 to 1000") == 0);
@@ -204,6 +204,8 @@ static void definiteness_follows_from_the_expression(void)
     CHECK(definiteness_of(&poly, 1) == KC_INDEFINITE);
     poly.degree = 0; /* the constant 1 */
     CHECK(definiteness_of(&poly, 1) == KC_POSITIVE);
+    poly.degree = 1;
+    CHECK(definiteness_of(&poly, 1) == KC_CONDITIONAL);
     CHECK(definiteness_of(nodes, 3) == KC_POSITIVE);
     nodes[2].op = OP_MUL;
     CHECK(definiteness_of(nodes, 3) == KC_POSITIVE);

@@ -223,7 +223,7 @@ static void what_is_no_function_is_refused(void)
     is_refused(bad, "function: both of pair and block are given, must be one");
     bad = good;
     bad.definiteness = (kc_definiteness)7;
-    is_refused(bad, "function.definiteness is 7, must be 0 or 2");
+    is_refused(bad, "function.definiteness is 7, must be 0 to 2");
     bad = good;
     bad.work = -1;
     is_refused(bad, "function.work is -1, must be finite and >= 0");

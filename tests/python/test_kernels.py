@@ -350,6 +350,9 @@ def test_the_compiled_form_is_made_once():
         pickle.dumps(kernel._compile(None, np.ones((1, 1))))
 
 
+CONDITIONAL = Polynomial(degree=1, coef0=-5.0)
+
+
 @pytest.mark.parametrize(
     ("kernel", "definiteness"),
     [
@@ -363,6 +366,18 @@ def test_the_compiled_form_is_made_once():
         (RBF() * Sigmoid(), "indefinite"),
         (exp(RBF() * Linear()), "positive"),
         (exp(Sigmoid()), "indefinite"),
+        (CONDITIONAL, "conditional"),
+        (CONDITIONAL + RBF(), "conditional"),
+        (2 * CONDITIONAL, "conditional"),
+        (CONDITIONAL**1, "conditional"),
+        (exp(0.5 * CONDITIONAL), "positive"),
+        (CONDITIONAL * RBF(), "indefinite"),
+        (CONDITIONAL**2, "indefinite"),
+        (CONDITIONAL.normalized(), "indefinite"),
+        (CONDITIONAL + Sigmoid(), "indefinite"),
+        (0 * Sigmoid(), "positive"),
+        (-RBF(), "indefinite"),
+        (Linear() - RBF(), "indefinite"),
     ],
 )
 def test_definiteness_is_carried_by_the_algebra(kernel, definiteness):

@@ -281,8 +281,8 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
     if ((to->pair == NULL) == (to->block == NULL))
         return kc_fail(err, KC_ERR_ARG, "function: %s of pair and block are given, must be one",
                        to->pair == NULL ? "none" : "both");
-    if (to->definiteness != KC_POSITIVE && to->definiteness != KC_INDEFINITE)
-        return kc_fail(err, KC_ERR_ARG, "function.definiteness is %d, must be %d or %d",
+    if ((int)to->definiteness < KC_INDEFINITE || (int)to->definiteness > KC_POSITIVE)
+        return kc_fail(err, KC_ERR_ARG, "function.definiteness is %d, must be %d to %d",
                        (int)to->definiteness, KC_INDEFINITE, KC_POSITIVE);
     if (!(to->work >= 0) || !isfinite(to->work))
         return kc_fail(err, KC_ERR_ARG, "function.work is %g, must be finite and >= 0", to->work);
@@ -306,8 +306,8 @@ kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel, double fact
 {
     const kc_node node = {.op = &kc_operator_scaled, .params = {factor}};
 
-    if (!(factor >= 0) || !isfinite(factor))
-        return kc_fail(err, KC_ERR_ARG, "factor is %g, must be finite and >= 0", factor);
+    if (!isfinite(factor))
+        return kc_fail(err, KC_ERR_ARG, "factor is %g, must be finite", factor);
     return combine(ctx, &kernel, 1, &node, out, err);
 }
 

@@ -21,10 +21,13 @@ static const kc_setting polynomial_params[] = {
     COEF0(1.0),
 };
 
-/* Sums and products of kernels, unless the constant is negative. */
+/* Sums and products of kernels, unless the constant is negative.  By itself a constant counts for
+ * nothing where coefficients sum to zero. */
 static kc_definiteness of_polynomial(const kc_node *leaf)
 {
-    return leaf->params[2] >= 0 || leaf->params[0] == 0 ? KC_POSITIVE : KC_INDEFINITE;
+    if (leaf->params[2] >= 0 || leaf->params[0] == 0)
+        return KC_POSITIVE;
+    return leaf->params[0] == 1 ? KC_CONDITIONAL : KC_INDEFINITE;
 }
 
 static void map_polynomial(const double *p, kc_dtype dtype, void *k, size_t n)

@@ -19,8 +19,9 @@ KC_API void kc_kernel_free(kc_context *ctx, kc_kernel *kernel);
 
 /* What is known of every Gram matrix of the kernel. */
 typedef enum kc_definiteness {
-    KC_INDEFINITE = 0, /* may have negative eigenvalues */
-    KC_POSITIVE = 2    /* positive semi-definite for every set of points */
+    KC_INDEFINITE = 0,  /* may have negative eigenvalues */
+    KC_CONDITIONAL = 1, /* c'Kc >= 0 for coefficients c that sum to zero, whatever the points */
+    KC_POSITIVE = 2     /* positive semi-definite for every set of points */
 } kc_definiteness;
 KC_API kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel);
 
@@ -84,7 +85,7 @@ KC_API KC_MUST_CHECK kc_status kc_kernel_sum(kc_context *ctx, const kc_kernel *c
 KC_API KC_MUST_CHECK kc_status kc_kernel_product(kc_context *ctx, const kc_kernel *const *kernels,
                                                  int32_t n, kc_kernel **out, kc_error *err);
 
-/* factor * K, factor >= 0 */
+/* factor * K, of any finite factor: indefinite where it is negative. */
 KC_API KC_MUST_CHECK kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel,
                                                 double factor, kc_kernel **out, kc_error *err);
 
