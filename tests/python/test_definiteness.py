@@ -22,7 +22,7 @@ def _warnings_of(learner, kernel):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         nu = {"nu": 0.2} if learner is kcore.NuSVC else {}
-        model = learner(kernel=kernel, max_iter=200, **nu).fit(X, Y)
+        model = learner(kernel=kernel, gamma=0.05, max_iter=200, **nu).fit(X, Y)
     assert np.isfinite(model.predict(X)).all()
     return [w for w in caught if issubclass(w.category, IndefiniteKernelWarning)]
 

@@ -101,9 +101,9 @@ kc_status kc_dual_repair(const kc_dual *dual, double *beta, kc_error *err)
 
 /* ---- Residues ------------------------------------------------------------------------------ */
 
-/* A step that ends where one variable meets its bound leaves the other an ulp or two from its own.
- */
-#define RESIDUE 1e-14
+/* A step that ends where one variable meets its bound leaves the other an ulp or two of the sums of
+ * all of them from its own. */
+#define RESIDUE 1e-12
 
 /* ... and where kernel values are large, such a distance may mean something: no value of the
  * gradient may change by more than this share of tol. */
