@@ -240,7 +240,7 @@ def reference(case):
 def _starts_past_the_end(nu, weights):
     """Whether libsvm's start of the one-class problem writes behind its arrays.
 
-    It fills boxes until nothing of nu sum w is left, of which rounding may leave something for ever.
+    It fills boxes until nothing of nu sum w is left: rounding may leave something for ever.
     """
     left = 0.0
     for w in weights.tolist():
