@@ -20,7 +20,11 @@ import entries
 import hostile
 import kcore
 from families import Case, pick
-from kcore.exceptions import ConvergenceWarning, DataConversionWarning
+from kcore.exceptions import (
+    ConvergenceWarning,
+    DataConversionWarning,
+    IndefiniteKernelWarning,
+)
 
 SECONDS = 10.0
 SIMPLEST: Case = {"entry": "", "hostile": [], "is_fitted": True}
@@ -97,7 +101,8 @@ def is_of_others(error: Exception) -> bool:
 
 
 def is_documented(warning: warnings.WarningMessage) -> bool:
-    if issubclass(warning.category, ConvergenceWarning | DataConversionWarning):
+    kinds = ConvergenceWarning | DataConversionWarning | IndefiniteKernelWarning
+    if issubclass(warning.category, kinds):
         return True
     return "feature names" in str(warning.message)
 
