@@ -81,7 +81,7 @@ def encode(labels):
     cdef int64_t[::1] first
     memset(&view, 0, sizeof(Py_buffer))
     try:
-        PyObject_GetBuffer(labels, &view, PyBUF_RECORDS_RO)
+        PyObject_GetBuffer(labels, &view, PyBUF_STRIDED_RO)
         if view.ndim != 1:
             raise TypeError("labels are a 1-D buffer")
         codes = empty(view.shape[0], INT32)
@@ -103,40 +103,41 @@ def encode(labels):
 
 cdef tuple sort_classes(distinct, dtype, codes):
     """Give numbers their order; zeros of both signs have two, and so have NaNs of other bits."""
-    cdef Py_ssize_t k, n = len(distinct)
+    cdef Py_ssize_t k, place, n = len(distinct)
+    cdef int32_t rank[MAX_LISTED]
+    cdef int32_t[::1] ranks
+    cdef bint is_sorted = True
     order = None
     if type(distinct) is list:
         if n == 2 and distinct[0] != distinct[1]:  # mostly: without the detours
-            order = [0, 1] if distinct[0] < distinct[1] else [1, 0]
+            order = (0, 1) if distinct[0] < distinct[1] else (1, 0)
         elif len(set(distinct)) == n:
             order = sorted(range(n), key=distinct.__getitem__)
         else:
             distinct = np.array(distinct, dtype)
     if order is None:
-        classes, rank = np.unique(distinct, return_inverse=True)
-        renumber(codes, rank.astype(INT32), n)
+        classes, inverse = np.unique(distinct, return_inverse=True)
+        ranks = inverse.astype(INT32)
+        renumber(codes, &ranks[0])
         return classes, codes
     classes = empty(n, dtype)
-    rank = empty(n, INT32)
-    for k in range(n):
-        rank[order[k]] = k
-        classes[k] = distinct[order[k]]
-    if order[0] != 0 or order != list(range(n)):
-        renumber(codes, rank, n)
+    for k, place in enumerate(order):
+        rank[place] = k
+        is_sorted &= place == k
+        classes[k] = distinct[place]
+    if not is_sorted:
+        renumber(codes, rank)
     return classes, codes
 
 
-cdef int renumber(codes, ranks, int64_t n_ranks) except -1:
-    """Put ranks[code] in the place of each code; signals are looked at on the way."""
-    cdef Py_buffer vcodes, vranks
+cdef int renumber(codes, const int32_t *rank) except -1:
+    """Put rank[code] in the place of each code; signals are looked at on the way."""
+    cdef Py_buffer view
     cdef int64_t i = 0, end, n = len(codes)
     cdef int32_t *code
-    cdef const int32_t *rank
-    memset(&vcodes, 0, sizeof(Py_buffer))
-    memset(&vranks, 0, sizeof(Py_buffer))
+    memset(&view, 0, sizeof(Py_buffer))
     try:
-        code = <int32_t *>borrow(&vcodes, codes, b"i", n, True)
-        rank = <const int32_t *>borrow(&vranks, ranks, b"i", n_ranks, False)
+        code = <int32_t *>borrow(&view, codes, b"i", n, True)
         while i < n:
             end = min(n, i + CODES_AT_ONCE)
             with nogil:
@@ -146,8 +147,7 @@ cdef int renumber(codes, ranks, int64_t n_ranks) except -1:
             if PyErr_CheckSignals() != 0:
                 return -1
     finally:
-        PyBuffer_Release(&vcodes)
-        PyBuffer_Release(&vranks)
+        PyBuffer_Release(&view)
     return 0
 
 

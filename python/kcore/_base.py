@@ -249,7 +249,8 @@ class Estimator(BaseEstimator):
             raise TypeError(f"{name} must be an integer, got {brief(value)}") from None
 
     def _flag(self, name: str) -> bool:
-        return as_flag(getattr(self, name), name)
+        value = getattr(self, name)
+        return value if value is True or value is False else as_flag(value, name)
 
     def _choice(self, name: str, choices: dict[str, _T]) -> _T:
         value = getattr(self, name)

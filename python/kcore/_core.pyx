@@ -12,7 +12,7 @@ import os
 import numpy as np
 
 cimport cython
-from cpython.buffer cimport PyBUF_RECORDS, PyBUF_RECORDS_RO, PyBUF_WRITABLE
+from cpython.buffer cimport PyBUF_RECORDS, PyBUF_RECORDS_RO, PyBUF_STRIDED_RO, PyBUF_WRITABLE
 from cpython.buffer cimport Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc

@@ -101,11 +101,12 @@ class SVM(KernelEstimator):
         if info.stop != _core.STOP_CONVERGED:
             self._warn(state.report())
         self._fitted = state
-        if self._is_verbose():
+        if self.verbose:
             print_line(type(self).__name__, state.report().summary())
         return self
 
     def _settings(self, n_classes: int) -> _core.SVMSettings:
+        has = self._penalties
         return _core.SVMSettings(
             svm_type=self._type,
             multiclass=self._multiclass() if n_classes else _core.ONE_VS_ONE,
@@ -114,13 +115,10 @@ class SVM(KernelEstimator):
             tol=self._real("tol"),
             cache_bytes=self._cache_bytes(),
             max_iter=self._max_steps(),
-            C=self._penalty("C"),
-            nu=self._penalty("nu"),
-            epsilon=self._penalty("epsilon"),
+            C=self._real("C") if "C" in has else None,
+            nu=self._real("nu") if "nu" in has else None,
+            epsilon=self._real("epsilon") if "epsilon" in has else None,
         )
-
-    def _penalty(self, name: str) -> float | None:
-        return self._real(name) if name in self._penalties else None
 
     def _multiclass(self) -> int:
         raise NotImplementedError

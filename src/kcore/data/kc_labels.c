@@ -8,8 +8,10 @@
 /* Labels between two polls. */
 #define POLL_LABELS ((size_t)1 << 18)
 
-/* Slots of the table when it is new; it is kept at most half full. */
-#define FIRST_SLOTS ((size_t)256)
+/* Slots of the table when it is new, and when it is more than these; it is kept at most half full.
+ */
+#define FIRST_SLOTS ((size_t)16)
+#define NEXT_SLOTS ((size_t)256)
 
 #define EMPTY (-1)
 
@@ -22,6 +24,7 @@ typedef struct encoding {
     int64_t *first;
     int32_t *slots; /* the number of a label, or EMPTY */
     size_t n_slots; /* a power of two */
+    int32_t first_slots[FIRST_SLOTS];
 } encoding;
 
 static const char *label_at(const encoding *e, int64_t i)
@@ -66,10 +69,15 @@ static size_t find_slot(const encoding *e, const char *label)
 
 static kc_status grow_table(encoding *e)
 {
-    e->n_slots = e->slots != NULL ? 4 * e->n_slots : FIRST_SLOTS;
-    e->slots = kc_call_take(e->call, e->n_slots, sizeof *e->slots);
-    if (e->slots == NULL)
-        return kc_fail_nomem(e->call->err);
+    if (e->slots == NULL) {
+        e->n_slots = FIRST_SLOTS;
+        e->slots = e->first_slots;
+    } else {
+        e->n_slots = kc_max(4 * e->n_slots, NEXT_SLOTS);
+        e->slots = kc_call_take(e->call, e->n_slots, sizeof *e->slots);
+        if (e->slots == NULL)
+            return kc_fail_nomem(e->call->err);
+    }
     memset(e->slots, 0xff, e->n_slots * sizeof *e->slots); /* EMPTY */
     for (int64_t k = 0; k < e->n_found; k++)
         e->slots[find_slot(e, label_at(e, e->first[k]))] = (int32_t)k;

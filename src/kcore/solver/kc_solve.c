@@ -176,6 +176,10 @@ static void describe_path(const kc_state *s, char *text, size_t n_bytes)
     size_t n = 0;
 
     text[0] = 0;
+    if (s->n_stages == 1 && s->stages[0].method == KC_METHOD_PAIRS && !s->stages[0].is_shrunk) {
+        memcpy(text, "pairs", sizeof "pairs"); /* a fit of few samples would feel a printf */
+        return;
+    }
     for (int32_t i = 0; i < s->n_stages && n < n_bytes; i++) {
         const kc_stage *stage = &s->stages[i];
         const char *comma = i > 0 ? ", " : "";
