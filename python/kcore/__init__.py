@@ -2,10 +2,10 @@
 
 The learners follow scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`,
 `Perceptron` and `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
-`kcore.features` explicit feature maps. `set_num_threads` and `get_num_threads` set and return the
-number of threads of calls that do not give one; `isa_name` returns the instruction set in use;
-`trim_memory` gives back the memory that the core keeps for the next call. `Progress` is what the
-callback of a learner is called with.
+`kcore.features` explicit feature maps, `kcore.rkhs` functions of a kernel's space.
+`set_num_threads` and `get_num_threads` set and return the number of threads of calls that do not
+give one; `isa_name` returns the instruction set in use; `trim_memory` gives back the memory that
+the core keeps for the next call. `Progress` is what the callback of a learner is called with.
 
 Learners are loaded when they are first used: ``import kcore`` alone imports no scikit-learn.
 """
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _LEARNER_MODULES = ("perceptron", "svm")  # where the learners of __all__ are
-_MODULES = {*_LEARNER_MODULES, "features", "kernel_perceptron"}
+_MODULES = {*_LEARNER_MODULES, "features", "kernel_perceptron", "rkhs"}
 
 
 def __getattr__(name: str) -> Any:

@@ -320,6 +320,25 @@ cdef extern from "kcore/kcore.h" nogil:
         kc_context *ctx, const kc_run *run, const kc_function *f, const kc_points *x,
         int32_t break_ties, int32_t *out, kc_error *err)
 
+    kc_status kc_function_contributions(
+        kc_context *ctx, const kc_run *run, const kc_function *f, const kc_points *x, int64_t top,
+        int64_t *points, double *values, kc_error *err)
+
+    # ---- The space of a kernel
+
+    kc_status kc_function_output(
+        kc_context *ctx, const kc_run *run, const kc_function *f, int64_t output,
+        kc_function **out, kc_error *err)
+    kc_status kc_function_combine(
+        kc_context *ctx, const kc_run *run, double a, const kc_function *f, double b,
+        const kc_function *g, kc_function **out, kc_error *err)
+    kc_status kc_function_merge(
+        kc_context *ctx, const kc_run *run, const kc_function *f, kc_function **out,
+        kc_error *err)
+    kc_status kc_function_inner(
+        kc_context *ctx, const kc_run *run, const kc_function *f, const kc_function *g,
+        double *out, kc_error *err)
+
     # ---- Support vector machines: settings
 
     ctypedef enum kc_svm_type:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._kernelized import Expansion, Nodes, as_scipy
-from kcore._points import Points, from_plain, to_plain
+from kcore._kernelized import Expansion, Nodes
+from kcore._points import Points, as_scipy, from_plain, to_plain
 from kcore._report import FitReport, make_report
 from kcore._validate import as_reals, refuse_non_finite
 
@@ -52,6 +52,12 @@ class FittedSVM(Expansion):
 
     def ids(self) -> NDArray[np.int32]:
         return self.model.support()
+
+    def core_function(self) -> _core.Function:
+        return _core.model_function(self.model)
+
+    def kernel_nodes(self) -> Nodes | None:
+        return self.nodes
 
     def in_input_type(self, array: NDArray[np.float64]) -> Any:
         """Return an array, or where the core computed with sparse samples, a sparse one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,6 +22,9 @@ from kcore._validate import (
     check_out,
     feature_names,
 )
+
+if TYPE_CHECKING:
+    from kcore.rkhs import Function
 
 MAX_DEGREE = 1000
 
@@ -120,6 +123,25 @@ class Kernel:
         if out is not None:
             check_out(out, (x.shape[0],), x)
         return _core.diag(self._compile(X, x), x, out, 0 if n_jobs is None else n_threads(n_jobs))
+
+    def section(self, x: ArrayLike | Any) -> Function:
+        """Return the function K(x, .) of the kernel's space: `kcore.rkhs`.
+
+        Parameters
+        ----------
+        x : array_like of shape (d,) or (1, d), str, or data frame of one row
+            One sample.
+
+        Examples
+        --------
+        >>> from kcore.kernels import Polynomial
+        >>> f = Polynomial(degree=2).section([1.0, 2.0])
+        >>> f([[0.0, 1.0], [1.0, 1.0]])
+        array([ 9., 16.])
+        """
+        from kcore.rkhs import section  # which knows of kernels
+
+        return section(self, x)
 
     @property
     def definiteness(self) -> Definiteness:

@@ -14,11 +14,21 @@ from numpy.typing import NDArray
 from kcore import _core
 from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
 from kcore._kernel import MAX_DEGREE, Kernel
-from kcore._points import CSR, Points, Strings, Table, from_core, refuse_other_texts, take_rows
+from kcore._points import (
+    CSR,
+    Points,
+    as_scipy,
+    from_core,
+    refuse_other_texts,
+    take_rows,
+)
 from kcore._tables import as_table
-from kcore._validate import as_float, as_objects, as_reals, brief
+from kcore._validate import as_float, as_integer, as_objects, as_reals, brief
 from kcore._warn import warn
 from kcore.exceptions import IndefiniteKernelWarning
+from kcore.kernels import kernel_of
+from kcore.rkhs import Function as SpaceFunction
+from kcore.rkhs import outputs_of
 
 Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
@@ -59,6 +69,14 @@ class Expansion(Fitted):
 
     def ids(self) -> NDArray[Any]:
         """Return the numbers of the points kept, among the samples of the fit."""
+        raise NotImplementedError
+
+    def core_function(self) -> _core.Function:
+        """Return the function that decides, in the core."""
+        raise NotImplementedError
+
+    def kernel_nodes(self) -> Nodes | None:
+        """Return the expression of the kernel; None where kernel values were given."""
         raise NotImplementedError
 
     def function_to_pickle(self) -> Function | None:
@@ -256,6 +274,67 @@ class KernelEstimator(Estimator):
         )
 
     @fitted
+    def _expansion(self) -> _core.Function:
+        return cast("Expansion", self._fitted).core_function()
+
+    @fitted
+    def function_(self) -> SpaceFunction | tuple[SpaceFunction, ...]:
+        """f of the decision function f(x) + intercept, as a function of the kernel's space."""
+        state: Expansion = self._fitted
+        nodes = state.kernel_nodes()
+        if nodes is None:
+            raise AttributeError(
+                "function_ needs a kernel of kcore.kernels or its name: with a function or given "
+                "kernel values there is no K(x, .) to compute with"
+            )
+        return outputs_of(
+            kernel_of(nodes), self._expansion, state.names, state.texts, state.sparse_type
+        )
+
+    def contributions(
+        self, X: Any, *, top: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return which training samples decided, and by how much: the terms a_i K(x_i, x).
+
+        All terms of a sample sum, with `intercept_`, to the value of its decision function.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n_samples, n_features)
+            Samples, as for `predict`.
+        top : int, optional
+            How many terms are returned of each sample: those of largest absolute value. All of
+            them where it is not given.
+
+        Returns
+        -------
+        indices : ndarray of int64, shape (n_samples, k) or (n_samples, n_outputs, k)
+            Numbers of training samples, as in `support_`, the largest term first. Where a model has
+            several outputs, such as pairs of classes, these are in the order of `intercept_`. -1
+            where a point kept is no training sample, or where an output has less than k terms:
+            their values are 0.
+        values : ndarray of float64, of the same shape
+            The terms.
+        """
+        state: Expansion = self._state("contributions")
+        function, ids = self._expansion, state.ids()
+        n_terms = len(ids)
+        if top is not None:
+            n_terms = min(n_terms, as_integer(top, "top", low=1, high=2**31 - 1))
+        found = []
+
+        def evaluate(points: Points) -> NDArray[np.float64]:
+            found.append(function.contributions(points, n_terms, self._n_threads()))
+            return found[-1][1]
+
+        values = self._evaluate(X, state, evaluate)
+        places = found[0][0] if len(found) == 1 else np.concatenate([one[0] for one in found])
+        indices = np.append(ids, -1).astype(np.int64)[places]  # -1 takes the last one
+        if values.shape[1] == 1:
+            return indices[:, 0], values[:, 0]
+        return indices, values
+
+    @fitted
     def support_vectors_(self) -> Any:
         """The points kept; an empty array where kernel values were given."""
         state: Expansion = self._fitted
@@ -287,33 +366,6 @@ def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, run: _core
     if spread == 0:
         return 1.0
     return 1.0 / (int(points.shape[1]) * (1.0 if spread is None else spread))
-
-
-def as_scipy(points: Points, sparse_type: str | None = None) -> Any:
-    """Return points as users know them: an array, or a CSR array of SciPy; strings as objects.
-
-    With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
-    few zeros as dense ones.
-    """
-    if isinstance(points, Strings | Table):
-        return np.array(points.values(), dtype=object)
-    if not isinstance(points, CSR):
-        return points if sparse_type is None else _sparse_class(sparse_type)(points)
-    arrays = (points.data, points.indices, points.indptr)
-    return _sparse_class(sparse_type or "csr_array")(arrays, shape=points.shape)
-
-
-def _sparse_class(name: str) -> Any:
-    import scipy.sparse as sp
-
-    return {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}[name]
-
-
-def array_type(X: Any) -> str:
-    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
-    import scipy.sparse as sp
-
-    return "csr_array" if isinstance(X, sp.sparray) else "csr_matrix"
 
 
 def _call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:

@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core, exceptions
-from kcore._kernelized import (
-    Expansion,
-    KernelEstimator,
-    Nodes,
-    UserKernel,
+from kcore._kernelized import Expansion, KernelEstimator, Nodes, UserKernel
+from kcore._points import (
+    CSR,
+    Points,
     array_type,
     as_scipy,
+    from_plain,
+    refuse_other_texts,
+    take_rows,
+    texts_of,
+    to_plain,
 )
-from kcore._points import CSR, Points, from_plain, refuse_other_texts, take_rows, texts_of, to_plain
 from kcore._progress import ProgressCallback
 from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
 from kcore._validate import brief, feature_names, is_same
@@ -173,6 +176,14 @@ class FittedOnline(_core.SingleSampleState, Expansion):
 
     def ids(self) -> NDArray[np.int64]:
         return self.learner.ids()
+
+    def core_function(self) -> _core.Function:
+        if self.reading == _core.READING_VOTES:
+            raise AttributeError("average='voted' decides by votes of many functions, not by one")
+        return _core.online_function(self.learner, self.reading)
+
+    def kernel_nodes(self) -> Nodes | None:
+        return cast("Nodes | None", self.learner.nodes)
 
 
 class OnlineEstimator(KernelEstimator, RuleEstimator):

@@ -192,6 +192,36 @@ def as_dense(points: Points) -> NDArray[Any]:
     return np.asarray(csr_array(own[:3], shape=own.shape).toarray())
 
 
+# ---- As users know them
+
+
+def as_scipy(points: AnyPoints, sparse_type: str | None = None) -> Any:
+    """Return points as users know them: an array, or a CSR array of SciPy; strings as objects.
+
+    With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
+    few zeros as dense ones.
+    """
+    if isinstance(points, Strings | Table):
+        return np.array(points.values(), dtype=object)
+    if not isinstance(points, CSR):
+        return points if sparse_type is None else _sparse_class(sparse_type)(points)
+    arrays = (points.data, points.indices, points.indptr)
+    return _sparse_class(sparse_type or "csr_array")(arrays, shape=points.shape)
+
+
+def _sparse_class(name: str) -> Any:
+    import scipy.sparse as sp
+
+    return {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}[name]
+
+
+def array_type(X: Any) -> str:
+    """Return SciPy's class for support vectors: a sparse array where X was one, else a matrix."""
+    import scipy.sparse as sp
+
+    return "csr_array" if isinstance(X, sp.sparray) else "csr_matrix"
+
+
 # ---- As the core gives them, and as pickles hold them
 
 

@@ -16,8 +16,8 @@ from kcore._base import (
     fitted,
 )
 from kcore._fitted_svm import FittedSVM, as_start, same_classes, spread
-from kcore._kernelized import KernelEstimator, UserKernel, array_type
-from kcore._points import CSR, Points, take_rows, texts_of
+from kcore._kernelized import KernelEstimator, UserKernel
+from kcore._points import CSR, Points, array_type, take_rows, texts_of
 from kcore._progress import ProgressCallback, print_line
 from kcore._report import FitReport
 from kcore._svm_docs import documented

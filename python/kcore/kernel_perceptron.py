@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._base import fitted
-from kcore._kernelized import LINEAR_NODES, KernelLike, UserKernel, as_scipy
+from kcore._kernelized import LINEAR_NODES, KernelLike, UserKernel
 from kcore._online import CHECKED_PARAMS, CacheReport, FittedOnline, OnlineEstimator, OnlineSamples
-from kcore._points import Points, take_rows
+from kcore._points import Points, as_scipy, take_rows
 from kcore._progress import ProgressCallback
 from kcore._rules import Samples, check_same_labels, codes_among, first_labels, labels_to_fit
 

@@ -35,7 +35,9 @@ array([[1.    , 0.6065, 0.1353],
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kcore._kernel import (
     MAX_DEGREE,
@@ -286,3 +288,46 @@ def exp(kernel: Kernel) -> Exponential:
     array([[2.7183]])
     """
     return Exponential(kernel)
+
+
+# ---- From what the core was given
+
+
+_LEAVES: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "rbf": RBF,
+    "polynomial": Polynomial,
+    "sigmoid": Sigmoid,
+    "laplacian": Laplacian,
+    "matern": Matern,
+    "delta": Delta,
+}
+_OPERATORS: dict[str, tuple[type[Any], int]] = {
+    "sum": (Sum, 2),
+    "product": (Product, 2),
+    "scaled": (Scaled, 1),
+    "power": (Power, 1),
+    "exp": (Exponential, 1),
+    "normalized": (Normalized, 1),
+    "on": (Selected, 1),
+}
+
+
+def kernel_of(nodes: Sequence[Node]) -> Kernel:
+    """Return the kernel of an expression in postfix order, as `Kernel._nodes` gives it."""
+    stack: list[Kernel] = []
+    for name, params in nodes:
+        if name in _LEAVES:
+            stack.append(_LEAVES[name](*params))
+            continue
+        kind, n_operands = _OPERATORS[name]
+        operands = stack[-n_operands:]
+        del stack[-n_operands:]
+        if name == "scaled":
+            stack.append(Scaled(params[0], operands[0]))
+        elif name == "on":
+            stack.append(Selected(operands[0], params))
+        else:
+            stack.append(kind(*operands, *params))
+    (kernel,) = stack
+    return kernel

@@ -198,14 +198,25 @@ static kc_status evaluate_given(kc_call *call, kc_evaluation *e, const kc_points
     return status == KC_OK && atomic_load(&job->has_overflowed) ? kc_given_fail(e) : status;
 }
 
-static kc_status evaluate_packed(kc_call *call, kc_evaluation *e, chunks *job)
+static kc_status evaluate_packed(kc_call *call, kc_evaluation *e, const char *names, chunks *job)
 {
     const kc_status status = run_chunks(call, job, choose_fill(e, job));
 
     if (status == KC_OK && atomic_load(&job->has_overflowed))
-        return kc_fail(call->err, KC_ERR_RANGE,
-                       "kernel values between X and the support vectors overflow");
+        return kc_fail(call->err, KC_ERR_RANGE, "kernel values between %s overflow", names);
     return status;
+}
+
+kc_status kc_expansion_evaluate_packed(kc_call *call, const kc_expansion *f, const kc_packed *x,
+                                       const char *names, kc_values_fn *fn, void *data)
+{
+    kc_evaluation e = {.call = call, .f = f, .x = *x}; /* borrowed: not released */
+    chunks job = {.e = &e, .n_rows = x->n, .fn = fn, .data = data};
+
+    if (x->n == 0)
+        return KC_OK;
+    job.rows_per_chunk = choose_rows(&e, job.n_rows);
+    return evaluate_packed(call, &e, names, &job);
 }
 
 /* Weights are f64 whatever the points were. */
@@ -228,7 +239,7 @@ kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_p
         return evaluate_given(call, &e, x, &job);
     KC_TRY(kc_packed_check_alike(&f->points, x, call->err));
     KC_TRY(kc_prepare(call, f->kernel, x, NULL, row_dtype(f), &e.x));
-    status = evaluate_packed(call, &e, &job);
+    status = evaluate_packed(call, &e, "X and the support vectors", &job);
     kc_packed_free(call->ctx, &e.x);
     return status;
 }

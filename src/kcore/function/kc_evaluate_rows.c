@@ -32,6 +32,11 @@ static size_t column_of(const kc_evaluation *e, size_t point)
     return e->is_whole ? (size_t)e->f->columns[point] : point;
 }
 
+double kc_given_value(const kc_evaluation *e, size_t row, size_t point)
+{
+    return view_at(e->given, row, column_of(e, point));
+}
+
 size_t kc_given_workspace(const kc_evaluation *e)
 {
     return (KC_STRIP + e->f->n_rows) * sizeof(double);
@@ -49,7 +54,7 @@ bool kc_fill_given(const kc_evaluation *e, size_t begin, size_t n_rows, double *
             const size_t end = kc_min(j + KC_STRIP, f->n);
 
             for (size_t p = j; p < end; p++) {
-                k[p - j] = view_at(e->given, begin + i, column_of(e, p));
+                k[p - j] = kc_given_value(e, begin + i, p);
                 is_finite &= isfinite(k[p - j]) != 0;
             }
             kc_expansion_add(e, j, end, k, KC_STRIP, 1, k + KC_STRIP, values + i * f->n_outputs);

@@ -61,6 +61,11 @@ typedef void kc_values_fn(void *data, size_t row, const double *values);
 kc_status kc_expansion_evaluate(kc_call *call, const kc_expansion *f, const kc_points *x,
                                 kc_values_fn *fn, void *data);
 
+/* The same at packed points of the expansion's type that its kernel was prepared for
+ * (kernel/kc_prepare.h); with a kernel.  `names` is what an error calls the two sides. */
+kc_status kc_expansion_evaluate_packed(kc_call *call, const kc_expansion *f, const kc_packed *x,
+                                       const char *names, kc_values_fn *fn, void *data);
+
 /* The same values for few dense rows, at once: without a call, an allocation or a lock.  False
  * where it takes more than some microseconds, or where something is wrong with x or the values:
  * then kc_expansion_evaluate does it, or says what. */

@@ -38,4 +38,7 @@ size_t kc_given_workspace(const kc_evaluation *e);
 kc_status kc_given_check(const kc_expansion *f, const kc_points *x, bool *is_whole, kc_error *err);
 kc_status kc_given_fail(const kc_evaluation *e);
 
+/* The given kernel value of a row with a point of the expansion. */
+double kc_given_value(const kc_evaluation *e, size_t row, size_t point);
+
 #endif

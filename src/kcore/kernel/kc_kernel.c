@@ -431,6 +431,34 @@ kc_definiteness kc_kernel_definiteness(const kc_kernel *kernel)
     return kernel->definiteness;
 }
 
+static bool same_columns(const kc_kernel *a, int32_t reading_a, const kc_kernel *b,
+                         int32_t reading_b)
+{
+    if (reading_a == 0 || reading_b == 0)
+        return reading_a == reading_b;
+    const kc_column_list x = kc_kernel_columns(a, (size_t)reading_a - 1);
+    const kc_column_list z = kc_kernel_columns(b, (size_t)reading_b - 1);
+
+    return x.n == z.n && memcmp(x.list, z.list, x.n * sizeof *x.list) == 0;
+}
+
+bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b)
+{
+    bool is_equal = a->n_nodes == b->n_nodes;
+
+    for (size_t i = 0; is_equal && i < a->n_nodes; i++) {
+        const kc_node *x = &a->nodes[i], *z = &b->nodes[i];
+
+        is_equal = x->leaf == z->leaf && x->op == z->op && x->function.pair == z->function.pair &&
+                   x->function.block == z->function.block &&
+                   x->function.data == z->function.data &&
+                   same_columns(a, x->reading, b, z->reading);
+        for (size_t k = 0; k < KC_MAX_PARAMS; k++)
+            is_equal = is_equal && x->params[k] == z->params[k];
+    }
+    return is_equal;
+}
+
 bool kc_kernel_is(const kc_kernel *kernel, const kc_leaf *leaf)
 {
     return kernel->n_nodes == 1 && kernel->nodes[0].leaf == leaf && kernel->nodes[0].reading == 0;

@@ -11,6 +11,9 @@ struct kc_leaf;
 /* An equal kernel. */
 kc_status kc_kernel_copy(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err);
 
+/* Whether they are the same expression: the same nodes, parameters, functions and columns. */
+bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b);
+
 /* Whether it is this leaf and nothing else; its parameters, where it is a single leaf. */
 bool kc_kernel_is(const kc_kernel *kernel, const struct kc_leaf *leaf);
 const double *kc_kernel_params(const kc_kernel *kernel);

@@ -146,6 +146,59 @@ KC_API KC_MUST_CHECK kc_status kc_function_predict(kc_context *ctx, const kc_run
                                                    const kc_function *f, const kc_points *x,
                                                    int32_t break_ties, int32_t *out, kc_error *err);
 
+/* Which points decided, and by how much.  For every sample and output, the `top` terms
+ * coef[o][i] K(x_i, x) of largest absolute value, the largest first, equal ones by their points:
+ * points[(sample * n_outputs + o) * top + k] is i, values[...] the term.  Points whose coefficient
+ * is 0 have none; where there are less than `top`, the rest is -1 and 0.  All terms of an output and
+ * its intercept sum to its value.  top >= 1. */
+KC_API KC_MUST_CHECK kc_status kc_function_contributions(kc_context *ctx, const kc_run *run,
+                                                         const kc_function *f, const kc_points *x,
+                                                         int64_t top, int64_t *points,
+                                                         double *values, kc_error *err);
+
+/* ---- The space of a kernel ------------------------------------------------------------------ */
+
+/* The functions f(.) = sum_i a_i K(x_i, .) of a positive kernel are a space with the inner product
+ *
+ *     <f, g> = sum_ij a_i b_j K(x_i, z_j),    so that <K(x, .), f> = f(x).
+ *
+ * The calls below take functions of one output with a kernel and without an intercept, such as
+ * kc_function_output gives of a model: KC_ERR_SHAPE, KC_ERR_TYPE, KC_ERR_ARG for others.  What they
+ * make is the caller's (kc_function_free). */
+
+/* K(x, .): x is one sample. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_section(kc_context *ctx, const kc_run *run,
+                                                 const kc_kernel *kernel, const kc_points *x,
+                                                 kc_dtype dtype, kc_function **out, kc_error *err);
+
+/* One output of any function with a kernel, without its intercept.  Of several outputs, points that
+ * have no part in this one are left out; that of a single output has the same values, bit for
+ * bit. */
+KC_API KC_MUST_CHECK kc_status kc_function_output(kc_context *ctx, const kc_run *run,
+                                                  const kc_function *f, int64_t output,
+                                                  kc_function **out, kc_error *err);
+
+/* a f + b g, computed in the wider type of the two; g NULL: a f.  KC_ERR_ARG where their kernels
+ * are not the same expression, KC_ERR_SHAPE where their points have other columns, KC_ERR_RANGE
+ * where a coefficient overflows. */
+KC_API KC_MUST_CHECK kc_status kc_function_combine(kc_context *ctx, const kc_run *run, double a,
+                                                   const kc_function *f, double b,
+                                                   const kc_function *g, kc_function **out,
+                                                   kc_error *err);
+
+/* The same function with equal points put together: the coefficients of each are added, and points
+ * whose sum is 0 are left out.  Points are in the order in which they first appear.  Values change
+ * by rounding alone. */
+KC_API KC_MUST_CHECK kc_status kc_function_merge(kc_context *ctx, const kc_run *run,
+                                                 const kc_function *f, kc_function **out,
+                                                 kc_error *err);
+
+/* <f, g>, with kernel values of the wider type, summed in float64 tile by tile.  The same bits for
+ * any number of threads, and for <g, f>.  Errors as of kc_function_combine. */
+KC_API KC_MUST_CHECK kc_status kc_function_inner(kc_context *ctx, const kc_run *run,
+                                                 const kc_function *f, const kc_function *g,
+                                                 double *out, kc_error *err);
+
 #ifdef __cplusplus
 }
 #endif

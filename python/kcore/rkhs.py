@@ -1,0 +1,418 @@
+r"""Functions of the space of a kernel, the reproducing kernel Hilbert space.
+
+.. math::
+
+    f(\cdot) = \sum_i a_i K(x_i, \cdot), \qquad
+    \langle f, g \rangle = \sum_{ij} a_i b_j K(x_i, z_j), \qquad
+    \langle K(x, \cdot), f \rangle = f(x)
+
+``kernel.section(x)`` is K(x, .), and ``function_`` of a fitted model is what it learnt, without the
+intercept. Functions of one kernel are added, multiplied with numbers and with each other.
+
+Examples
+--------
+>>> from kcore.kernels import RBF
+>>> kernel = RBF(gamma=0.5)
+>>> f = 2 * kernel.section([0.0, 0.0]) - kernel.section([1.0, 0.0])
+>>> f
+<Function of RBF(gamma=0.5): 2 terms, norm 1.605>
+>>> f([[0.0, 0.0], [1.0, 0.0]]).round(4)
+array([1.3935, 0.2131])
+>>> round(f @ kernel.section([1.0, 0.0]), 4)
+0.2131
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kcore import _core
+from kcore._kernel import Kernel
+from kcore._points import (
+    AnyPoints,
+    Float,
+    array_type,
+    as_scipy,
+    from_core,
+    from_plain,
+    refuse_other_texts,
+    texts_of,
+    to_plain,
+)
+from kcore._threads import n_threads
+from kcore._validate import as_real, as_reals, brief, feature_names, is_sparse, refuse_non_finite
+from kcore.kernels import kernel_of
+
+__all__ = ["Function"]
+
+_MOST_TERMS_SHOWN = 2048  # a norm of so many takes some milliseconds
+
+
+class _Reading(NamedTuple):
+    """What is known of the samples that a function was made of."""
+
+    names: NDArray[np.object_] | None  # of the columns of a data frame
+    texts: tuple[bool, ...] | None  # of parts of strings: whether they are text
+    sparse_type: str | None  # SciPy's class
+
+
+class Function:
+    r"""The function f(.) = sum_i a_i K(x_i, .) of the space of a kernel; immutable.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : array_like or sparse matrix of shape (n, d), sequence of strings, or data frame
+        The points x_i: whatever the kernel takes.
+    coefficients : array_like of shape (n,)
+        The numbers a_i: finite.
+
+    Notes
+    -----
+    ``f + g``, ``f - g``, ``2 * f``, ``-f`` and ``f / 2`` are functions; their terms are those of f
+    and g, side by side, and `merged` puts equal points together. ``f @ g`` is the inner product.
+    float32 points have float32 kernel values, and sums are float64. Functions of two types are
+    combined as float64.
+
+    Examples
+    --------
+    >>> from kcore.kernels import Linear
+    >>> from kcore.rkhs import Function
+    >>> f = Function(Linear(), [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0])
+    >>> f.norm()
+    5.0
+    >>> f([[1.0, 1.0]])
+    array([7.])
+    """
+
+    __slots__ = ("_core", "_kernel", "_reading", "_square")
+    __array_ufunc__ = None  # np.float64(2) * f is left to __rmul__
+
+    _core: _core.Function
+    _kernel: Kernel
+    _reading: _Reading
+    _square: float | None  # <f, f>, once it is known
+
+    def __init__(self, kernel: Kernel, X: ArrayLike | Any, coefficients: ArrayLike) -> None:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"kernel must be a kernel of kcore.kernels, got {brief(kernel)}")
+        points = kernel._read(X, "X")
+        coef = as_reals(coefficients, "coefficients")
+        if coef.shape != (points.shape[0],):
+            raise ValueError(
+                f"coefficients must have shape ({points.shape[0]},), a number for each row of X, "
+                f"got {coef.shape}"
+            )
+        refuse_non_finite(coef, "coefficients", ("position",))
+        bound = kernel._bound_to(X, points)
+        sparse_type = array_type(X) if is_sparse(X) else None
+        self._fill(
+            bound,
+            _made(bound, X, points, coef),
+            _Reading(feature_names(X), texts_of(points), sparse_type),
+        )
+
+    def _fill(self, kernel: Kernel, core: _core.Function, reading: _Reading) -> None:
+        self._kernel = kernel
+        self._core = core
+        self._reading = reading
+        self._square = None
+
+    @classmethod
+    def _of(cls, kernel: Kernel, core: _core.Function, reading: _Reading) -> Function:
+        made = object.__new__(cls)
+        made._fill(kernel, core, reading)
+        return made
+
+    # ---- What it is
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel; columns that it reads by name are numbers."""
+        return self._kernel
+
+    @property
+    def points(self) -> Any:
+        """The points x_i, as an array, a sparse matrix where they were one, or cells."""
+        return as_scipy(self._points(), self._reading.sparse_type)
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The numbers a_i."""
+        return self._core.coef()[0]
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return self._core.describe()["n_points"]
+
+    def __len__(self) -> int:
+        return self.n_terms
+
+    def __bool__(self) -> bool:
+        return True  # whatever its length
+
+    def __repr__(self) -> str:
+        n = self.n_terms
+        text = f"<Function of {self._kernel!r}: {n} term{'' if n == 1 else 's'}"
+        if self._square is None and n > _MOST_TERMS_SHOWN:
+            return f"{text}>"
+        try:
+            return f"{text}, norm {self.norm():.4g}>"
+        except ValueError:
+            return f"{text}, no norm>"
+
+    # ---- Values
+
+    def __call__(self, X: ArrayLike | Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the values f(x).
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n, d), sequence of strings, or data frame
+            Samples in rows, with the columns of the points.
+        n_jobs : int, optional
+            Number of threads, as for a Gram matrix.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        points = self._kernel._read(X, "X")
+        refuse_other_texts(points, self._reading.texts, "X", "in the points of the function")
+        _refuse_other_names(feature_names(X), self._reading.names, "X")
+        n_columns = self._core.describe()["n_cols"]
+        if points.shape[1] != n_columns:
+            raise ValueError(
+                f"X has {points.shape[1]} columns, the points of the function have {n_columns}"
+            )
+        return self._core.evaluate(points, 0 if n_jobs is None else n_threads(n_jobs))[:, 0]
+
+    # ---- A space
+
+    def __add__(self, other: Function) -> Function:
+        return self._combine(1.0, 1.0, other)
+
+    def __radd__(self, other: object) -> Function:
+        """Return 0 + f, so that ``sum(functions)`` works."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
+    def __sub__(self, other: Function) -> Function:
+        return self._combine(1.0, -1.0, other)
+
+    def __neg__(self) -> Function:
+        return self._times(-1.0)
+
+    def __mul__(self, factor: float) -> Function:
+        if isinstance(factor, Real) and not isinstance(factor, bool):
+            return self._times(as_real(factor, "factor"))
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Function:
+        if not isinstance(divisor, Real) or isinstance(divisor, bool):
+            return NotImplemented
+        number = as_real(divisor, "divisor")
+        if number == 0:
+            raise ZeroDivisionError("a function divided by 0")
+        return self._times(1.0 / number)
+
+    def merged(self) -> Function:
+        """Return the same function with equal points put together.
+
+        The coefficients of each point are added, and points whose sum is 0 are left out; the others
+        stay in the order in which they first appear. Values change by rounding alone. Points are
+        equal where all their columns are, those included that the kernel does not read.
+
+        Examples
+        --------
+        >>> from kcore.kernels import RBF
+        >>> f, g = RBF().section([0.0]), RBF().section([1.0])
+        >>> (f + g + f - g).merged()
+        <Function of RBF(gamma=1.0): 1 term, norm 2>
+        """
+        return Function._of(self._kernel, self._core.merged(), self._reading)
+
+    def _times(self, factor: float) -> Function:
+        core = self._core.combine(factor, 0.0, None)
+        return Function._of(self._kernel, core, self._reading)
+
+    def _combine(self, a: float, b: float, other: Function) -> Function:
+        if not isinstance(other, Function):
+            return NotImplemented
+        self._check_space(other)
+        reading = _Reading(*(x if x is not None else z for x, z in self._pairs(other)))
+        return Function._of(self._kernel, self._core.combine(a, b, other._core), reading)
+
+    def _pairs(self, other: Function) -> Iterable[tuple[Any, Any]]:
+        return zip(self._reading, other._reading, strict=True)
+
+    def _check_space(self, other: Function) -> None:
+        """Refuse a function of another space, or of other columns."""
+        if self._kernel != other._kernel:
+            raise ValueError(
+                "the functions belong to the spaces of different kernels: "
+                f"{self._kernel!r} and {other._kernel!r}"
+            )
+        mine, others = (f._core.describe()["n_cols"] for f in (self, other))
+        if mine != others:
+            raise ValueError(
+                f"the points of the functions have different columns: {mine} and {others} of them"
+            )
+        texts, their_texts = self._reading.texts, other._reading.texts
+        if texts is not None and their_texts is not None and texts != their_texts:
+            raise TypeError("one of the functions has points of str, the other of bytes")
+        _refuse_other_names(other._reading.names, self._reading.names, "the second function")
+
+    # ---- An inner product
+
+    def __matmul__(self, other: Function) -> float:
+        """Return <f, g> = sum_ij a_i b_j K(x_i, z_j); <g, f> has the same bits."""
+        if not isinstance(other, Function):
+            return NotImplemented
+        self._check_space(other)
+        return self._core.inner(other._core)
+
+    def norm(self) -> float:
+        """Return the norm sqrt(<f, f>).
+
+        <f, f> may come out negative by rounding, and is then 0. What is more negative than rounding
+        explains is refused: then the kernel is indefinite, and f has no norm.
+
+        Raises
+        ------
+        ValueError
+            Where <f, f> is negative.
+
+        Examples
+        --------
+        >>> from kcore.kernels import RBF
+        >>> f = RBF().section([0.0])
+        >>> f.norm(), (f - f).norm()
+        (1.0, 0.0)
+        """
+        if self._square is None:
+            square = self._core.inner(self._core)
+            if square < -self._rounding(square):
+                raise ValueError(
+                    f"<f, f> is {square:.6g}, and a function has a norm only where it is not "
+                    f"negative: the kernel {self._kernel!r} is "
+                    f"{'not positive on these points' if self._is_positive() else 'indefinite'}"
+                )
+            self._square = max(square, 0.0)
+        return math.sqrt(self._square)
+
+    def distance(self, other: Function) -> float:
+        """Return the norm of f - g; equal points of both are put together first.
+
+        Examples
+        --------
+        >>> from kcore.kernels import Linear
+        >>> Linear().section([1.0, 1.0]).distance(Linear().section([4.0, 5.0]))
+        5.0
+        """
+        if not isinstance(other, Function):
+            raise TypeError(f"other must be a Function, got {brief(other)}")
+        return (self - other).merged().norm()
+
+    def _is_positive(self) -> bool:
+        return self._kernel.definiteness == "positive"
+
+    def _rounding(self, square: float) -> float:
+        """Return by how much <f, f> may be off: that of its terms, |K(x, z)| being as K(x, x)."""
+        if square >= 0:
+            return 0.0
+        info = self._core.describe()
+        unit = 2.0**-24 if info["dtype"] == _core.F32 else 2.0**-53
+        own = _core.diag(self._kernel._compile(None, self._points()), self._points(), None, 0)
+        size = float(abs(self.coefficients) @ np.sqrt(abs(own.astype(np.float64))))
+        return 8 * (info["n_cols"] + info["n_points"] + 8) * unit * size * size
+
+    # ---- For copies and pickles
+
+    def _points(self) -> AnyPoints:
+        info = self._core.describe()
+        dtype: type[Float] = np.float32 if info["dtype"] == _core.F32 else np.float64
+        return from_core(self._core.vectors(), dtype, self._reading.texts, info["n_cols"])
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        is_f32 = self._core.describe()["dtype"] == _core.F32
+        return _from_numbers, (
+            self._kernel._nodes(),
+            to_plain(self._points()),
+            is_f32,
+            self.coefficients,
+            tuple(self._reading),
+        )
+
+
+# ---- Making them
+
+
+def _made(kernel: Kernel, X: Any, points: AnyPoints, coef: NDArray[np.float64]) -> _core.Function:
+    numbers = np.ascontiguousarray(coef, dtype=np.float64)
+    compiled = kernel._compile(X, points)
+    return _core.make_function(compiled, points, points.dtype == np.float32, numbers)
+
+
+def _from_numbers(
+    nodes: Any, plain: Any, is_f32: bool, coef: NDArray[np.float64], reading: tuple[Any, ...]
+) -> Function:
+    """Return the function that was taken apart for a pickle."""
+    kernel = kernel_of(nodes)
+    core = _core.make_function(kernel._compile(None, None), from_plain(plain), is_f32, coef)
+    return Function._of(kernel, core, _Reading(*reading))
+
+
+def section(kernel: Kernel, x: Any) -> Function:
+    """Return the function K(x, .) of one sample."""
+    X = x
+    if isinstance(x, str | bytes):
+        X = [x]
+    elif isinstance(x, list | tuple | np.ndarray) and not isinstance(x, np.ma.MaskedArray):
+        array = np.asarray(x)
+        if array.ndim == 1 and array.dtype.kind in "biuf":
+            X = array[None]
+    n = kernel._read(X, "x").shape[0]
+    if n != 1:
+        raise ValueError(f"x must be one sample, got {n} of them")
+    return Function(kernel, X, [1.0])
+
+
+def outputs_of(
+    kernel: Kernel,
+    core: _core.Function,
+    names: NDArray[np.object_] | None,
+    texts: tuple[bool, ...] | None,
+    sparse_type: str | None,
+) -> Function | tuple[Function, ...]:
+    """Return the outputs of a model's function, without intercepts: a tuple of several."""
+    reading = _Reading(names, texts, sparse_type)
+    n_outputs = core.describe()["n_outputs"]
+    outputs = tuple(Function._of(kernel, core.output(k), reading) for k in range(n_outputs))
+    return outputs[0] if n_outputs == 1 else outputs
+
+
+def _refuse_other_names(
+    names: NDArray[np.object_] | None, known: NDArray[np.object_] | None, what: str
+) -> None:
+    if names is None or known is None or names.tolist() == known.tolist():
+        return
+    raise ValueError(
+        f"{what} has the columns {brief(cast('Any', names.tolist()))}, the points of the function "
+        f"have {brief(cast('Any', known.tolist()))}: they must be the same, in the same order"
+    )
