@@ -34,10 +34,13 @@ kc_status kc_space_check_pair(const kc_function *f, const kc_function *g, kc_err
     KC_TRY(kc_space_check(g, "g", err));
     if (!kc_kernel_is_equal(f->f.kernel, g->f.kernel))
         return kc_fail(err, KC_ERR_ARG, "f and g are functions of different kernels");
-    if (!kc_packed_are_alike(&f->f.points, &g->f.points))
+    if (f->f.n_cols != g->f.n_cols)
         return kc_fail(err, KC_ERR_SHAPE,
                        "the points of f and g have different columns: %zu and %zu of them",
-                       kc_packed_columns(&f->f.points), kc_packed_columns(&g->f.points));
+                       f->f.n_cols, g->f.n_cols);
+    if (!kc_packed_are_alike(&f->f.points, &g->f.points))
+        return kc_fail(err, KC_ERR_SHAPE,
+                       "the points of f and g have numbers and strings in different columns");
     return KC_OK;
 }
 
