@@ -32,7 +32,9 @@ PENALTIES = [0.03, 0.3, 30.0]
 
 def five_terms() -> Function:
     """Return a function of five sections."""
-    return Function(KERNEL, np.array([[-2.4], [-1.0], [-0.4], [1.1], [2.3]]), [0.9, 1.2, -1.6, 1, -0.6])
+    return Function(
+        KERNEL, np.array([[-2.4], [-1.0], [-0.4], [1.1], [2.3]]), [0.9, 1.2, -1.6, 1, -0.6]
+    )
 
 
 def measurements(n: int = 80, seed: int = 1) -> tuple[Array, Array]:
@@ -115,7 +117,7 @@ def draw_contributions(axis: Any, model: SVR, X: Array, y: Array) -> None:
     axis.plot(GRID[:, 0], model.predict(GRID), color="C0", lw=2, label=r"SVR: $f(x) + b$")
     axis.axvline(WHERE, color="C1", ls=":", lw=1)
     share = abs(terms[0]).sum() / abs(model.contributions([[WHERE]])[1]).sum()
-    axis.set(title=f"At x = {WHERE:g}, six samples have {share:.0%} of all terms", ylim=(-3.2, 3.6))
+    axis.set(title=f"At x = {WHERE:g}, six samples have {share:.0%} of all terms", ylim=(-2.0, 3.0))
 
 
 def draw_norms(axis: Any, models: list[SVR], X: Array, y: Array) -> None:
@@ -124,7 +126,7 @@ def draw_norms(axis: Any, models: list[SVR], X: Array, y: Array) -> None:
     for k, model in enumerate(models):
         label = f"C = {model.C:g}: |f| = {model.function_.norm():.2f}"
         axis.plot(GRID[:, 0], model.predict(GRID), color=f"C{k}", lw=2, label=label)
-    axis.set(title="A larger norm follows the samples", ylim=(-3.2, 3.6))
+    axis.set(title="A larger norm follows the samples", ylim=(-2.0, 3.0))
 
 
 def main() -> None:

@@ -591,7 +591,6 @@ cdef int64_t leading_dimension(
 #
 # Parts of one module, not modules: each extension links the C core statically, and a second copy
 # of it would count forks and choose its loops by itself.
-
 include "_progress.pxi"
 include "_arrays.pxi"
 include "_svm.pxi"

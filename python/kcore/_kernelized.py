@@ -27,7 +27,6 @@ from kcore._validate import as_float, as_integer, as_objects, as_reals, brief
 from kcore._warn import warn
 from kcore.exceptions import IndefiniteKernelWarning
 from kcore.kernels import kernel_of
-from kcore.rkhs import Function as SpaceFunction
 from kcore.rkhs import outputs_of
 
 Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
@@ -278,8 +277,8 @@ class KernelEstimator(Estimator):
         return cast("Expansion", self._fitted).core_function()
 
     @fitted
-    def function_(self) -> SpaceFunction | tuple[SpaceFunction, ...]:
-        """f of the decision function f(x) + intercept, as a function of the kernel's space."""
+    def function_(self) -> Any:
+        """F of the decision function f(x) + intercept, as a function of the kernel's space."""
         state: Expansion = self._fitted
         nodes = state.kernel_nodes()
         if nodes is None:

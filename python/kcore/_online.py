@@ -183,7 +183,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
         return _core.online_function(self.learner, self.reading)
 
     def kernel_nodes(self) -> Nodes | None:
-        return cast("Nodes | None", self.learner.nodes)
+        return self.learner.nodes
 
 
 class OnlineEstimator(KernelEstimator, RuleEstimator):

@@ -95,6 +95,9 @@ _DOCS = {
         coef_ : ndarray or sparse matrix of shape (n_problems, n_features)
             Weights of the features, for the linear kernel. If X was sparse, so are these,
             `dual_coef_` and `support_vectors_`.
+        function_ : Function or tuple of Function
+            f of the decision function f(x) + intercept, in the space of the kernel: `kcore.rkhs`;
+            of more than two classes one for each intercept.
         margin_ : float
             1 / |w|, for two classes.
         n_iter_ : ndarray of shape (n_problems,)
@@ -114,6 +117,8 @@ _DOCS = {
         coef_ : ndarray or sparse matrix of shape (1, n_features)
             Weights of the features, for the linear kernel. If X was sparse, so are these,
             `dual_coef_` and `support_vectors_`.
+        function_ : Function
+            f of the decision function f(x) + intercept, in the space of the kernel: `kcore.rkhs`.
         n_iter_ : int
             Steps of the solver.
         """,

@@ -135,6 +135,8 @@ default='rbf'
         Their coefficients a_i that predict: the last, or the mean.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts that predict.
+    function_ : Function or tuple of Function
+        sum_i a_i K(x_i, .) in the space of the kernel: `kcore.rkhs`; one for each intercept.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     converged_ : bool

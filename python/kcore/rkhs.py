@@ -15,7 +15,7 @@ Examples
 >>> kernel = RBF(gamma=0.5)
 >>> f = 2 * kernel.section([0.0, 0.0]) - kernel.section([1.0, 0.0])
 >>> f
-<Function of RBF(gamma=0.5): 2 terms, norm 1.605>
+<Function of RBF(gamma=0.5): 2 terms, norm 1.604>
 >>> f([[0.0, 0.0], [1.0, 0.0]]).round(4)
 array([1.3935, 0.2131])
 >>> round(f @ kernel.section([1.0, 0.0]), 4)
@@ -92,10 +92,10 @@ class Function:
     array([7.])
     """
 
-    __slots__ = ("_core", "_kernel", "_reading", "_square")
+    __slots__ = ("_function", "_kernel", "_reading", "_square")
     __array_ufunc__ = None  # np.float64(2) * f is left to __rmul__
 
-    _core: _core.Function
+    _function: _core.Function
     _kernel: Kernel
     _reading: _Reading
     _square: float | None  # <f, f>, once it is known
@@ -121,7 +121,7 @@ class Function:
 
     def _fill(self, kernel: Kernel, core: _core.Function, reading: _Reading) -> None:
         self._kernel = kernel
-        self._core = core
+        self._function = core
         self._reading = reading
         self._square = None
 
@@ -146,12 +146,13 @@ class Function:
     @property
     def coefficients(self) -> NDArray[np.float64]:
         """The numbers a_i."""
-        return self._core.coef()[0]
+        coef: NDArray[np.float64] = self._function.coef()[0]
+        return coef
 
     @property
     def n_terms(self) -> int:
         """Number of terms."""
-        return self._core.describe()["n_points"]
+        return self._function.describe()["n_points"]
 
     def __len__(self) -> int:
         return self.n_terms
@@ -188,12 +189,13 @@ class Function:
         points = self._kernel._read(X, "X")
         refuse_other_texts(points, self._reading.texts, "X", "in the points of the function")
         _refuse_other_names(feature_names(X), self._reading.names, "X")
-        n_columns = self._core.describe()["n_cols"]
+        n_columns = self._function.describe()["n_cols"]
         if points.shape[1] != n_columns:
             raise ValueError(
                 f"X has {points.shape[1]} columns, the points of the function have {n_columns}"
             )
-        return self._core.evaluate(points, 0 if n_jobs is None else n_threads(n_jobs))[:, 0]
+        values = self._function.evaluate(points, 0 if n_jobs is None else n_threads(n_jobs))
+        return values[:, 0]
 
     # ---- A space
 
@@ -239,10 +241,10 @@ class Function:
         >>> (f + g + f - g).merged()
         <Function of RBF(gamma=1.0): 1 term, norm 2>
         """
-        return Function._of(self._kernel, self._core.merged(), self._reading)
+        return Function._of(self._kernel, self._function.merged(), self._reading)
 
     def _times(self, factor: float) -> Function:
-        core = self._core.combine(factor, 0.0, None)
+        core = self._function.combine(factor, 0.0, None)
         return Function._of(self._kernel, core, self._reading)
 
     def _combine(self, a: float, b: float, other: Function) -> Function:
@@ -250,7 +252,7 @@ class Function:
             return NotImplemented
         self._check_space(other)
         reading = _Reading(*(x if x is not None else z for x, z in self._pairs(other)))
-        return Function._of(self._kernel, self._core.combine(a, b, other._core), reading)
+        return Function._of(self._kernel, self._function.combine(a, b, other._function), reading)
 
     def _pairs(self, other: Function) -> Iterable[tuple[Any, Any]]:
         return zip(self._reading, other._reading, strict=True)
@@ -262,7 +264,7 @@ class Function:
                 "the functions belong to the spaces of different kernels: "
                 f"{self._kernel!r} and {other._kernel!r}"
             )
-        mine, others = (f._core.describe()["n_cols"] for f in (self, other))
+        mine, others = (f._function.describe()["n_cols"] for f in (self, other))
         if mine != others:
             raise ValueError(
                 f"the points of the functions have different columns: {mine} and {others} of them"
@@ -279,7 +281,7 @@ class Function:
         if not isinstance(other, Function):
             return NotImplemented
         self._check_space(other)
-        return self._core.inner(other._core)
+        return self._function.inner(other._function)
 
     def norm(self) -> float:
         """Return the norm sqrt(<f, f>).
@@ -300,7 +302,7 @@ class Function:
         (1.0, 0.0)
         """
         if self._square is None:
-            square = self._core.inner(self._core)
+            square = self._function.inner(self._function)
             if square < -self._rounding(square):
                 raise ValueError(
                     f"<f, f> is {square:.6g}, and a function has a norm only where it is not "
@@ -330,7 +332,7 @@ class Function:
         """Return by how much <f, f> may be off: that of its terms, |K(x, z)| being as K(x, x)."""
         if square >= 0:
             return 0.0
-        info = self._core.describe()
+        info = self._function.describe()
         unit = 2.0**-24 if info["dtype"] == _core.F32 else 2.0**-53
         own = _core.diag(self._kernel._compile(None, self._points()), self._points(), None, 0)
         size = float(abs(self.coefficients) @ np.sqrt(abs(own.astype(np.float64))))
@@ -339,9 +341,9 @@ class Function:
     # ---- For copies and pickles
 
     def _points(self) -> AnyPoints:
-        info = self._core.describe()
+        info = self._function.describe()
         dtype: type[Float] = np.float32 if info["dtype"] == _core.F32 else np.float64
-        return from_core(self._core.vectors(), dtype, self._reading.texts, info["n_cols"])
+        return from_core(self._function.vectors(), dtype, self._reading.texts, info["n_cols"])
 
     def __copy__(self) -> Function:
         return self
@@ -350,7 +352,7 @@ class Function:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        is_f32 = self._core.describe()["dtype"] == _core.F32
+        is_f32 = self._function.describe()["dtype"] == _core.F32
         return _from_numbers, (
             self._kernel._nodes(),
             to_plain(self._points()),
@@ -373,8 +375,8 @@ def _from_numbers(
     nodes: Any, plain: Any, is_f32: bool, coef: NDArray[np.float64], reading: tuple[Any, ...]
 ) -> Function:
     """Return the function that was taken apart for a pickle."""
-    kernel = kernel_of(nodes)
-    core = _core.make_function(kernel._compile(None, None), from_plain(plain), is_f32, coef)
+    kernel, points = kernel_of(nodes), from_plain(plain)
+    core = _core.make_function(kernel._compile(None, points), points, is_f32, coef)
     return Function._of(kernel, core, _Reading(*reading))
 
 

@@ -41,8 +41,7 @@ static void a_view_of_several_sets_packs_to_the_same_numbers(void)
             for (size_t t = 0; t < D; t++)
                 CHECK(found[t] == wanted[t]);
             CHECK(kc_packed_hash(&joined, i, room) ==
-                  (i < N ? kc_packed_hash(&first, i, room)
-                         : kc_packed_hash(&second, i - N, room)));
+                  (i < N ? kc_packed_hash(&first, i, room) : kc_packed_hash(&second, i - N, room)));
         }
         kc_packed_free(ctx, &joined);
         kc_packed_free(ctx, &first);

@@ -87,7 +87,8 @@ static double inner(const kc_function *f, const kc_function *g, int32_t n_thread
 /* sum_ij a_i b_j K(x_i, z_j) in float64. */
 static double inner_by_hand(const kc_kernel *kernel, const pair *p)
 {
-    ref_view x = ref_view_make(&p->x, REF_DENSE, KC_F64), z = ref_view_make(&p->z, REF_DENSE, KC_F64);
+    ref_view x = ref_view_make(&p->x, REF_DENSE, KC_F64),
+             z = ref_view_make(&p->z, REF_DENSE, KC_F64);
     double k[N * M];
     long double sum = 0;
 

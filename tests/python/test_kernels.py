@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import assert_same_bits, assert_within_bound
-from kcore import SVC, _core, _threads, kernels
+from kcore import SVC, _core, _threads, kernels, rkhs
 from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial, Sigmoid, exp
 
 LEAVES = [
@@ -409,7 +409,7 @@ def test_every_kernel_is_public_and_documented():
 # ---- The package
 
 
-@pytest.mark.parametrize("module", [kernels, _threads, _core], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [kernels, rkhs, _threads, _core], ids=lambda m: m.__name__)
 def test_the_examples_in_docstrings_run(module):
     failed, tried = doctest.testmod(module)
     assert failed == 0

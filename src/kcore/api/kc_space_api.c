@@ -97,6 +97,5 @@ kc_status kc_function_contributions(kc_context *ctx, const kc_run *run, const kc
     if (top < 1 || top > INT32_MAX)
         return kc_fail(err, KC_ERR_ARG, "top is %lld, must be positive", (long long)top);
     KC_TRY(kc_call_begin(&call, ctx, run, "contributions", err));
-    return kc_call_end(&call,
-                       kc_contributions_find(&call, &f->f, x, (size_t)top, points, values));
+    return kc_call_end(&call, kc_contributions_find(&call, &f->f, x, (size_t)top, points, values));
 }

@@ -176,8 +176,7 @@ static kc_status join_part(const joining *job, kc_points *out)
                      : join_dense(job, out);
 }
 
-kc_status kc_packed_join(kc_call *call, const kc_packed *const *sets, size_t n_sets,
-                         kc_points *out)
+kc_status kc_packed_join(kc_call *call, const kc_packed *const *sets, size_t n_sets, kc_points *out)
 {
     const size_t n_parts = sets[0]->n_view_parts + 1;
     kc_points *parts = kc_call_take(call, n_parts, sizeof *parts);

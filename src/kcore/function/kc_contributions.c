@@ -171,8 +171,7 @@ static kc_status search_all(kc_call *call, search *job)
     const size_t n_chunks = kc_ceil_div(job->n_rows, CHUNK_ROWS);
 
     job->tile_bytes = kc_aligned(CHUNK_ROWS * KC_STRIP * sizeof(double));
-    job->workspace_bytes =
-        job->tile_bytes + kc_aligned(CHUNK_ROWS * f->n_outputs * sizeof(heap));
+    job->workspace_bytes = job->tile_bytes + kc_aligned(CHUNK_ROWS * f->n_outputs * sizeof(heap));
     if (f->kernel != NULL && f->n > 0) {
         job->e.plan = kc_plan_make(f->kernel, &job->e.x, &f->points);
         job->workspace_bytes += kc_aligned(kc_plan_workspace(&job->e.plan, CHUNK_ROWS));
@@ -195,10 +194,8 @@ static kc_status search_all(kc_call *call, search *job)
 kc_status kc_contributions_find(kc_call *call, const kc_expansion *f, const kc_points *x,
                                 size_t top, int64_t *points, double *values)
 {
-    search job = {.e = {.call = call, .f = f, .given = x},
-                  .top = top,
-                  .points = points,
-                  .values = values};
+    search job = {
+        .e = {.call = call, .f = f, .given = x}, .top = top, .points = points, .values = values};
     kc_status status;
 
     KC_TRY(kc_points_check_form(x, call->err));

@@ -356,7 +356,7 @@ kc_status kc_space_inner(kc_call *call, const kc_function *f, const kc_function 
         kc_packed_free(call->ctx, &col_points);
         KC_TRY(status);
     }
-    return isfinite(*out) ? KC_OK
-                          : kc_fail(call->err, KC_ERR_RANGE, "the inner product overflows: %g",
-                                    *out);
+    return isfinite(*out)
+               ? KC_OK
+               : kc_fail(call->err, KC_ERR_RANGE, "the inner product overflows: %g", *out);
 }

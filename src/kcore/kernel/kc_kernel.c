@@ -450,8 +450,7 @@ bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b)
         const kc_node *x = &a->nodes[i], *z = &b->nodes[i];
 
         is_equal = x->leaf == z->leaf && x->op == z->op && x->function.pair == z->function.pair &&
-                   x->function.block == z->function.block &&
-                   x->function.data == z->function.data &&
+                   x->function.block == z->function.block && x->function.data == z->function.data &&
                    same_columns(a, x->reading, b, z->reading);
         for (size_t k = 0; k < KC_MAX_PARAMS; k++)
             is_equal = is_equal && x->params[k] == z->params[k];

@@ -149,8 +149,8 @@ KC_API KC_MUST_CHECK kc_status kc_function_predict(kc_context *ctx, const kc_run
 /* Which points decided, and by how much.  For every sample and output, the `top` terms
  * coef[o][i] K(x_i, x) of largest absolute value, the largest first, equal ones by their points:
  * points[(sample * n_outputs + o) * top + k] is i, values[...] the term.  Points whose coefficient
- * is 0 have none; where there are less than `top`, the rest is -1 and 0.  All terms of an output and
- * its intercept sum to its value.  top >= 1. */
+ * is 0 have none; where there are less than `top`, the rest is -1 and 0.  All terms of an output
+ * and its intercept sum to its value.  top >= 1. */
 KC_API KC_MUST_CHECK kc_status kc_function_contributions(kc_context *ctx, const kc_run *run,
                                                          const kc_function *f, const kc_points *x,
                                                          int64_t top, int64_t *points,
