@@ -35,6 +35,7 @@ KernelLike: TypeAlias = str | Kernel | Function
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian")
 LINEAR_NODES: Nodes = [("linear", ())]
+_VOTES = "average='voted' decides by votes of many functions, not by one that has terms"
 
 
 class Expansion(Fitted):
@@ -73,6 +74,11 @@ class Expansion(Fitted):
     def core_function(self) -> _core.Function:
         """Return the function that decides, in the core."""
         raise NotImplementedError
+
+    @property
+    def is_vote(self) -> bool:
+        """Whether it decides by votes of many functions, so that there is no one function."""
+        return False
 
     def kernel_nodes(self) -> Nodes | None:
         """Return the expression of the kernel; None where kernel values were given."""
@@ -278,9 +284,11 @@ class KernelEstimator(Estimator):
 
     @fitted
     def function_(self) -> Any:
-        """F of the decision function f(x) + intercept, as a function of the kernel's space."""
+        """The function that decides, without its intercept; of several outputs, a tuple."""
         state: Expansion = self._fitted
         nodes = state.kernel_nodes()
+        if state.is_vote:
+            raise AttributeError(_VOTES)
         if nodes is None:
             raise AttributeError(
                 "function_ needs a kernel of kcore.kernels or its name: with a function or given "
@@ -316,14 +324,17 @@ class KernelEstimator(Estimator):
             The terms.
         """
         state: Expansion = self._state("contributions")
-        function, ids = self._expansion, state.ids()
+        ids = state.ids()
         n_terms = len(ids)
         if top is not None:
             n_terms = min(n_terms, as_integer(top, "top", low=1, high=2**31 - 1))
         found = []
 
         def evaluate(points: Points) -> NDArray[np.float64]:
-            found.append(function.contributions(points, n_terms, self._n_threads()))
+            if state.is_vote:
+                _core.check_points(points, b"X")
+                raise ValueError(_VOTES)
+            found.append(self._expansion.contributions(points, n_terms, self._n_threads()))
             return found[-1][1]
 
         values = self._evaluate(X, state, evaluate)

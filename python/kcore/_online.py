@@ -178,9 +178,11 @@ class FittedOnline(_core.SingleSampleState, Expansion):
         return self.learner.ids()
 
     def core_function(self) -> _core.Function:
-        if self.reading == _core.READING_VOTES:
-            raise AttributeError("average='voted' decides by votes of many functions, not by one")
         return _core.online_function(self.learner, self.reading)
+
+    @property
+    def is_vote(self) -> bool:
+        return self.reading == _core.READING_VOTES
 
     def kernel_nodes(self) -> Nodes | None:
         return self.learner.nodes

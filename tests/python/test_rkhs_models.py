@@ -99,6 +99,8 @@ def test_models_without_a_known_kernel_have_no_function(rng):
     voted = quietly(KernelPerceptron(average="voted", max_iter=3), X, y > 0)
     with pytest.raises(AttributeError, match="votes"):
         _ = voted.function_
+    with pytest.raises(ValueError, match="votes"):
+        voted.contributions(X)
     with pytest.raises(AttributeError, match="not fitted"):
         _ = SVC().function_
 
