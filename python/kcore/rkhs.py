@@ -287,7 +287,7 @@ class Function:
         """Return the norm sqrt(<f, f>).
 
         <f, f> may come out negative by rounding, and is then 0. What is more negative than rounding
-        explains is refused: then the kernel is indefinite, and f has no norm.
+        explains is refused: the kernel is not positive, and f has no norm.
 
         Raises
         ------
@@ -303,11 +303,10 @@ class Function:
         """
         if self._square is None:
             square = self._function.inner(self._function)
-            if square < -self._rounding(square):
+            if square < 0 and square < -self._rounding():
                 raise ValueError(
                     f"<f, f> is {square:.6g}, and a function has a norm only where it is not "
-                    f"negative: the kernel {self._kernel!r} is "
-                    f"{'not positive on these points' if self._is_positive() else 'indefinite'}"
+                    f"negative; the kernel {self._kernel!r} is {self._kernel.definiteness}"
                 )
             self._square = max(square, 0.0)
         return math.sqrt(self._square)
@@ -325,18 +324,17 @@ class Function:
             raise TypeError(f"other must be a Function, got {brief(other)}")
         return (self - other).merged().norm()
 
-    def _is_positive(self) -> bool:
-        return self._kernel.definiteness == "positive"
-
-    def _rounding(self, square: float) -> float:
-        """Return by how much <f, f> may be off: that of its terms, |K(x, z)| being as K(x, x)."""
-        if square >= 0:
-            return 0.0
+    def _rounding(self) -> float:
+        """Return by how much <f, f> may be off: terms by units of the largest of their row."""
         info = self._function.describe()
-        unit = 2.0**-24 if info["dtype"] == _core.F32 else 2.0**-53
-        own = _core.diag(self._kernel._compile(None, self._points()), self._points(), None, 0)
-        size = float(abs(self.coefficients) @ np.sqrt(abs(own.astype(np.float64))))
-        return 8 * (info["n_cols"] + info["n_points"] + 8) * unit * size * size
+        is_f32 = info["dtype"] == _core.F32
+        points, sizes = self._points(), abs(self.coefficients)
+        ones = np.ones(len(sizes))
+        rows = _core.make_function(self._kernel._compile(None, points), points, is_f32, ones)
+        _, largest = rows.contributions(points, 1, 0)
+        terms = float(sizes @ abs(largest[:, 0, 0])) * float(sizes.sum())
+        unit = 2.0**-24 if is_f32 else 2.0**-53
+        return 8 * (info["n_cols"] + info["n_points"] + 8) * unit * terms
 
     # ---- For copies and pickles
 

@@ -409,6 +409,17 @@ def test_a_negative_square_is_no_norm():
     assert repr(f).endswith("1 term, no norm>")
 
 
+def test_a_conditional_kernel_has_norms_of_functions_whose_coefficients_sum_to_zero(rng):
+    kernel = Polynomial(degree=1, gamma=1.0, coef0=-9.0)
+    assert kernel.definiteness == "conditional"
+    X, a = rng.standard_normal((7, D)), rng.standard_normal(7)
+    a -= a.mean()
+    norm = Function(kernel, X, a).norm()
+    assert norm == pytest.approx(float(np.linalg.norm(a @ X)), rel=1e-9)
+    with pytest.raises(ValueError, match="is conditional"):
+        kernel.section(X[0]).norm()
+
+
 def test_rounding_below_zero_is_a_norm_of_zero(rng):
     # On a line, sums of x.z cancel to rounding: whatever its sign, it is no negative square.
     for _ in range(200):
