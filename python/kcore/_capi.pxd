@@ -326,6 +326,9 @@ cdef extern from "kcore/kcore.h" nogil:
 
     # ---- The space of a kernel
 
+    kc_status kc_kernel_section(
+        kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
+        kc_dtype dtype, kc_function **out, kc_error *err)
     kc_status kc_function_output(
         kc_context *ctx, const kc_run *run, const kc_function *f, int64_t output,
         kc_function **out, kc_error *err)
