@@ -1,8 +1,10 @@
 """kcore: kernel machines with a compiled core.
 
 The learners follow scikit-learn's conventions: `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`,
-`Perceptron` and `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra,
-`kcore.features` explicit feature maps, `kcore.rkhs` functions of a kernel's space.
+`Perceptron` and `KernelPerceptron`. `kcore.kernels` has the kernels and their algebra, `kcore.rkhs`
+functions of a kernel's space, `kcore.maps` what makes columns of a kernel (`KernelPCA`,
+`EmpiricalKernelMap`, `Nystroem`), `kcore.features` products of features. `check_psd` and
+`check_cauchy_schwarz` tell of a matrix or of a kernel on samples whether it can be one.
 `set_num_threads` and `get_num_threads` set and return the number of threads of calls that do not
 give one; `isa_name` returns the instruction set in use; `trim_memory` gives back the memory that
 the core keeps for the next call. `Progress` is what the callback of a learner is called with.
@@ -22,6 +24,8 @@ from kcore._progress import Progress
 from kcore._threads import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
+    from kcore.definiteness import check_cauchy_schwarz, check_psd
+    from kcore.maps import EmpiricalKernelMap, KernelPCA, Nystroem
     from kcore.perceptron import KernelPerceptron, Perceptron
     from kcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -30,13 +34,18 @@ __version__ = _version()
 __all__ = [
     "SVC",
     "SVR",
+    "EmpiricalKernelMap",
+    "KernelPCA",
     "KernelPerceptron",
     "NuSVC",
     "NuSVR",
+    "Nystroem",
     "OneClassSVM",
     "Perceptron",
     "Progress",
     "__version__",
+    "check_cauchy_schwarz",
+    "check_psd",
     "exceptions",
     "get_num_threads",
     "isa_name",
@@ -45,15 +54,15 @@ __all__ = [
     "trim_memory",
 ]
 
-_LEARNER_MODULES = ("perceptron", "svm")  # where the learners of __all__ are
-_MODULES = {*_LEARNER_MODULES, "features", "kernel_perceptron", "rkhs"}
+_LAZY_MODULES = ("definiteness", "maps", "perceptron", "svm")  # of names in __all__
+_MODULES = {*_LAZY_MODULES, "features", "kernel_perceptron", "rkhs"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"kcore.{name}")
     if name in __all__:
-        for module in map(__getattr__, _LEARNER_MODULES):
+        for module in map(__getattr__, _LAZY_MODULES):
             if name in module.__all__:
                 return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,6 +52,7 @@ __all__ = [
     "Fitted",
     "OutlierMixin",
     "Regressor",
+    "TransformerMixin",
     "as_samples",
     "check_finite",
     "fitted",
@@ -119,12 +120,20 @@ if TYPE_CHECKING or not exceptions.has_sklearn():
 
         _estimator_type = "outlier_detector"
 
+    class TransformerMixin:
+        """Gives `fit_transform`."""
+
+        def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+            """Fit, then transform."""
+            return self.fit(X, y, **params).transform(X)  # type: ignore[attr-defined]
+
 else:
     from sklearn.base import (
         BaseEstimator,
         ClassifierMixin,
         OutlierMixin,
         RegressorMixin,
+        TransformerMixin,
     )
 
 

@@ -273,6 +273,41 @@ class Kernel:
         """
         return Selected(self, columns)
 
+    def feature_map(
+        self,
+        *,
+        degree: int | None = None,
+        n_components: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> Any:
+        """Return a transformer phi with phi(x).phi(z) = K(x, z), to be fitted to samples.
+
+        Exact for `Linear` and `Polynomial`. Of `RBF` with `degree` the Taylor map, which knows a
+        bound of its error; of `RBF`, `Laplacian` and `Matern` with `n_components` random Fourier
+        features. `kcore.maps` has the classes, and `kcore.Nystroem` for all other kernels.
+
+        Parameters
+        ----------
+        degree : int, optional
+            Of the Taylor map.
+        n_components : int, optional
+            Columns of random Fourier features.
+        random_state : int, Generator, RandomState or None, optional
+            Of their frequencies.
+        n_jobs : int, optional
+            Threads of theirs.
+
+        Examples
+        --------
+        >>> from kcore.kernels import Polynomial
+        >>> Polynomial(degree=2, coef0=1).feature_map().fit_transform([[2.0]]).round(4)
+        array([[1.    , 2.8284, 4.    ]])
+        """
+        from kcore._feature_maps import feature_map  # learners know kernels, not kernels them
+
+        return feature_map(self, degree, n_components, random_state, n_jobs)
+
     # ---- Values: printed, copied, pickled
 
     def __repr__(self) -> str:

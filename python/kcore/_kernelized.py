@@ -275,7 +275,7 @@ class KernelEstimator(Estimator):
             return evaluate(np.broadcast_to(np.zeros(1), (points.shape[0], state.shape[0])), *how)
         vectors = _in_columns(state.vectors, state.ids(), state.shape[0])
         return np.concatenate(
-            [evaluate(values, *how) for values in _kernel_chunks(kernel, points, vectors)]
+            [evaluate(values, *how) for values in kernel_chunks(kernel, points, vectors)]
         )
 
     @fitted
@@ -378,7 +378,7 @@ def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, run: _core
     return 1.0 / (int(points.shape[1]) * (1.0 if spread is None else spread))
 
 
-def _call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
+def call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
     """Return the values of a Python function: real numbers, in the shape that they must have."""
     values = as_reals(kernel(x, z), "what the function given as kernel returned")
     if values.shape != (x.shape[0], z.shape[0]):
@@ -392,7 +392,7 @@ def _call_kernel(kernel: Function, x: Any, z: Any) -> NDArray[np.float64]:
 _MAX_VALUE = 1e300  # sums of larger ones overflow
 
 
-def _check_values(values: NDArray[np.float64], begin: int) -> None:
+def check_values(values: NDArray[np.float64], begin: int) -> None:
     are_good = np.abs(values) <= _MAX_VALUE
     if not are_good.all():
         i, j = np.argwhere(~are_good)[0]
@@ -431,21 +431,21 @@ class UserKernel:
     def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.shape[0] <= _WHOLE_SAMPLES:
             if self._whole is None:
-                self._whole = _call_kernel(self.function, self._others, self._others)
+                self._whole = call_kernel(self.function, self._others, self._others)
             return self._whole[np.ix_(rows, cols)]
         samples = as_scipy(take_rows(self._points, rows))
         if len(cols) <= len(rows):  # a block beside the rows: not worth forgetting theirs
             others = as_scipy(take_rows(self._points, cols))
-            return _call_kernel(self.function, samples, others)
+            return call_kernel(self.function, samples, others)
         if not np.array_equal(cols, self._cols):
             self._cols, self._others = cols, as_scipy(take_rows(self._points, cols))
-        return _call_kernel(self.function, samples, self._others)
+        return call_kernel(self.function, samples, self._others)
 
 
 _CHUNK_VALUES = 2**21  # 16 MB of doubles
 
 
-def _kernel_chunks(
+def kernel_chunks(
     kernel: Function, points: Points, vectors: Points
 ) -> Iterator[NDArray[np.float64]]:
     """Give the values of a Python function with the support vectors, some rows at a time."""
@@ -453,8 +453,8 @@ def _kernel_chunks(
     n_rows = max(1, _CHUNK_VALUES // max(1, vectors.shape[0]))
     for begin in range(0, points.shape[0], n_rows):
         some = np.arange(begin, min(begin + n_rows, points.shape[0]))
-        values = _call_kernel(kernel, as_scipy(take_rows(points, some)), others)
-        _check_values(values, begin)
+        values = call_kernel(kernel, as_scipy(take_rows(points, some)), others)
+        check_values(values, begin)
         yield values
 
 

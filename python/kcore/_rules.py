@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from kcore import _core
 from kcore._base import Classifier, Estimator
 from kcore._progress import print_line
+from kcore._random import draw_seeds
 from kcore._targets import as_labels, as_weights, class_weights
 from kcore._validate import as_float, brief, refuse_masked
 
@@ -86,18 +86,7 @@ class RuleEstimator(Classifier, Estimator):
 
     def _seeds(self, n_problems: int) -> NDArray[np.uint64]:
         """Return the start of the generator of each problem; never all zeros."""
-        source = self.random_state
-        if isinstance(source, np.random.Generator):
-            draws: list[Any] = [int(source.integers(2**63)) for _ in range(n_problems)]
-        elif isinstance(source, np.random.RandomState) or source is np.random:
-            draws = [int(source.randint(2**31)) for _ in range(n_problems)]
-        elif source is None or _is_count(source):
-            draws = [source] * n_problems
-        else:
-            raise ValueError(
-                "random_state must be None, an integer >= 0, a Generator or a RandomState, got "
-                f"{brief(source)}"
-            )
+        draws = draw_seeds(self.random_state, n_problems)
         seeds = [
             np.random.SeedSequence(entropy, spawn_key=(k,)).generate_state(4, np.uint64)
             for k, entropy in enumerate(draws)
@@ -236,13 +225,6 @@ class Schedule:
                 self._error = error
                 break
         return np.array(steps)
-
-
-def _is_count(value: Any) -> bool:
-    try:
-        return operator.index(value) >= 0
-    except TypeError:
-        return False
 
 
 def _checked(step: Any, k: int) -> float:

@@ -8,28 +8,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kcore import _core, exceptions
-from kcore._base import Estimator, Fitted, as_samples, check_finite
+from kcore import _core
+from kcore._base import Estimator, Fitted, TransformerMixin, as_samples, check_finite
 from kcore._monomials import Products, levels, multiply_dense, multiply_sparse
 from kcore._points import CSR
 from kcore._validate import brief, feature_names
-
-if TYPE_CHECKING or not exceptions.has_sklearn():
-
-    class TransformerMixin:
-        """Gives `fit_transform`."""
-
-        def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-            """Fit, then transform."""
-            return self.fit(X, y, **params).transform(X)  # type: ignore[attr-defined]
-
-else:
-    from sklearn.base import TransformerMixin
 
 __all__ = ["PolynomialMap", "Quadratic"]
 
@@ -130,6 +118,11 @@ class PolynomialMap(TransformerMixin, Estimator):
         -------
         self
         """
+        self._fitted = self._products_of(X)
+        return self
+
+    def _products_of(self, X: Any) -> _Monomials:
+        """Return the products of the features of these samples."""
         degree = self._integer("degree")
         if not 1 <= degree <= _MAX_DEGREE:
             raise ValueError(f"degree must be in 1 .. {_MAX_DEGREE}, got {degree}")
@@ -143,8 +136,7 @@ class PolynomialMap(TransformerMixin, Estimator):
             self._flag("include_bias"),
         )
         check_finite(points)
-        self._fitted = state
-        return self
+        return state
 
     def transform(self, X: Any) -> Any:
         """Return the products.
