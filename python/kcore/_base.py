@@ -123,9 +123,9 @@ if TYPE_CHECKING or not exceptions.has_sklearn():
     class TransformerMixin:
         """Gives `fit_transform`."""
 
-        def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        def fit_transform(self, X: Any, y: Any = None) -> Any:
             """Fit, then transform."""
-            return self.fit(X, y, **params).transform(X)  # type: ignore[attr-defined]
+            return self.fit(X, y).transform(X)  # type: ignore[attr-defined]
 
 else:
     from sklearn.base import (

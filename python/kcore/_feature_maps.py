@@ -336,22 +336,25 @@ class FittedFourier(FittedMap):
         shape: tuple[int, int],
         names: NDArray[np.object_] | None,
         frequencies: NDArray[np.float64],
+        n_columns: int,
+        phase: float,
     ) -> None:
         super().__init__(shape, names, LINEAR_NODES, frequencies, None)
-        self.n_columns = 2 * len(frequencies)
+        self.n_columns = n_columns
+        self.phase = phase  # of a last frequency that has one column
 
 
 class RandomFourierMap(KernelMap):
     r"""Random Fourier features of a kernel of the difference of two samples.
 
     By Bochner's theorem such a kernel with K(x, x) = 1 is the mean of
-    :math:`\cos(w \cdot (x - z))` over a distribution of frequencies w. With m / 2 of them,
+    :math:`\cos(w \cdot (x - z))` over a distribution of frequencies w. With m / 2 of them, m even,
 
     .. math:: \phi(x) = \sqrt{2 / m}\, (\cos w_1 \cdot x,\, \sin w_1 \cdot x,\, \dots).
 
     The frequencies are normal for `RBF`, Cauchy in each coordinate for `Laplacian`, and
     multivariate t with 2 nu degrees of freedom for `Matern`. The mean of
-    :math:`\phi(x) \cdot \phi(z)` is K(x, z), and it is exact for x = z; its error is larger than e
+    :math:`\phi(x) \cdot \phi(z)` is K(x, z), and it is exact for x = z where m is even; its error is larger than e
     with a probability of at most :math:`2 \exp(-m e^2 / 4)` (Hoeffding).
 
     Parameters
@@ -362,7 +365,8 @@ class RandomFourierMap(KernelMap):
         Of named kernels; None and ``'auto'``: 1 / n_features; ``'scale'``:
         1 / (n_features * variance of X).
     n_components : int, default=100
-        m, columns of the map: even.
+        m, columns of the map. Where it is odd, the last frequency has one column,
+        :math:`\sqrt2 \cos(w \cdot x + b)` with a random b.
     random_state : int, Generator, RandomState or None, default=None
         Of the frequencies.
     n_jobs : int or None, default=None
@@ -370,7 +374,7 @@ class RandomFourierMap(KernelMap):
 
     Attributes
     ----------
-    frequencies_ : ndarray of shape (n_components / 2, n_features)
+    frequencies_ : ndarray of shape ((n_components + 1) // 2, n_features)
         The frequencies w.
 
     Examples
@@ -415,8 +419,8 @@ class RandomFourierMap(KernelMap):
         self
         """
         m = self._integer("n_components")
-        if m < 2 or m % 2:
-            raise ValueError(f"n_components must be even and at least 2, got {m}")
+        if m < 1:
+            raise ValueError(f"n_components must be at least 1, got {m}")
         rng = new_generator(self.random_state)
         points, nodes, _, _ = self._begin(X)
         name, params = nodes[0] if nodes is not None and len(nodes) == 1 else ("", ())
@@ -426,8 +430,9 @@ class RandomFourierMap(KernelMap):
                 "kernel must be 'rbf', 'laplacian', RBF, Laplacian or Matern, on all columns, for "
                 f"random Fourier features, got {brief(self.kernel)}"
             )
-        found = draw(rng, (m // 2, points.shape[1]), *params)
-        state = FittedFourier(points.shape, feature_names(X), found)
+        found = draw(rng, ((m + 1) // 2, points.shape[1]), *params)
+        phase = float(rng.uniform(0, 2 * np.pi)) if m % 2 else 0.0
+        state = FittedFourier(points.shape, feature_names(X), found, m, phase)
         self._keep(state, X, points)
         self._fitted = state
         return self
@@ -449,12 +454,15 @@ class RandomFourierMap(KernelMap):
         points = self._read(X, state)
         dtype = points.dtype
         out = np.empty((points.shape[0], state.n_columns), dtype)
-        scale = dtype.type(np.sqrt(2.0 / state.n_columns))
+        scale = dtype.type(1.0 / np.sqrt(len(state.vectors)))
+        n_pairs = state.n_columns // 2
         # Angles in float64: a large one in float32 has no digits behind the point.
         angles = KernelValues(state.kernel, None, state.vectors)
         for rows, block in angles.strips(points, np.dtype(np.float64), self._n_threads()):
-            out[rows, 0::2] = np.cos(block)
-            out[rows, 1::2] = np.sin(block)
+            out[rows, 1::2] = np.sin(block[:, :n_pairs])
+            out[rows, 0 : 2 * n_pairs : 2] = np.cos(block[:, :n_pairs])
+            if n_pairs < block.shape[1]:
+                out[rows, -1] = np.sqrt(2.0) * np.cos(block[:, -1] + state.phase)
             out[rows] *= scale
         return out
 
@@ -464,15 +472,12 @@ class RandomFourierMap(KernelMap):
         return self._fitted.vectors
 
 
-def _normal(
-    rng: np.random.Generator, shape: tuple[int, int], gamma: float
-) -> NDArray[np.float64]:
-    return rng.standard_normal(shape) * np.sqrt(2 * gamma)
+def _normal(rng: np.random.Generator, shape: tuple[int, int], gamma: float) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = rng.standard_normal(shape) * np.sqrt(2 * gamma)
+    return found
 
 
-def _cauchy(
-    rng: np.random.Generator, shape: tuple[int, int], gamma: float
-) -> NDArray[np.float64]:
+def _cauchy(rng: np.random.Generator, shape: tuple[int, int], gamma: float) -> NDArray[np.float64]:
     return rng.standard_cauchy(shape) * gamma
 
 
@@ -490,7 +495,11 @@ _FREQUENCIES: dict[str, Any] = {"rbf": _normal, "laplacian": _cauchy, "matern": 
 
 
 def feature_map(
-    kernel: Kernel, degree: int | None, n_components: int | None, random_state: Any, n_jobs: int | None
+    kernel: Kernel,
+    degree: int | None,
+    n_components: int | None,
+    random_state: Any,
+    n_jobs: int | None,
 ) -> PolynomialMap | RandomFourierMap:
     """Return the explicit map of a kernel; `Kernel.feature_map` says which there are."""
     if degree is not None and n_components is not None:
@@ -516,6 +525,7 @@ def feature_map(
     if not isinstance(kernel, Polynomial):
         raise ValueError(f"{kernel!r} has no explicit map here; kcore.Nystroem maps every kernel")
     if degree is not None and degree != kernel.degree:
-        raise ValueError(f"degree={degree!r}: the exact map of {kernel!r} has degree {kernel.degree}")
+        raise ValueError(
+            f"degree={degree!r}: the exact map of {kernel!r} has degree {kernel.degree}"
+        )
     return PolynomialKernelMap(kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0)
-

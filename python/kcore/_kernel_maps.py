@@ -91,7 +91,7 @@ def check_samples(points: AnyPoints, kernel: _core.CompiledKernel | None, n_thre
         return 0.0
     if points.dtype == object:
         return 0.0
-    return check_finite(points)
+    return check_finite(cast("Points", points))
 
 
 # ---- Kernel values
@@ -135,7 +135,9 @@ class KernelValues:
         n, m = points.shape[0], self._n_kept(points)
         height = max(1, min(n, _STRIP // max(1, m)))
         room = np.empty((height, m), dtype) if out is None else None
-        kept = as_type(self.kept, dtype) if self.kernel is not None and self.kept is not None else None
+        kept = (
+            as_type(self.kept, dtype) if self.kernel is not None and self.kept is not None else None
+        )
         for begin in range(0, n, height):
             end = min(begin + height, n)
             block = cast("NDArray[Float]", out[begin:end] if room is None else room[: end - begin])  # type: ignore[index]
@@ -145,7 +147,7 @@ class KernelValues:
     def _n_kept(self, points: AnyPoints) -> int:
         if self.columns is not None:
             return len(self.columns)
-        return points.shape[1] if self.kept is None else self.kept.shape[0]
+        return int(points.shape[1] if self.kept is None else self.kept.shape[0])
 
     def _fill(
         self,
@@ -289,7 +291,8 @@ class KernelMap(TransformerMixin, KernelEstimator):
 
     def _read(self, X: Any, state: FittedMap) -> Points:
         """Return samples to transform, all of them checked."""
-        points = self._points_to_predict(X, state)
+        is_matrix = state.nodes is None and state.vectors is None
+        points = self._points_to_predict(X, state, state.shape[1:] if is_matrix else ())
         check_samples(points, state.kernel, self._n_threads())
         return points
 

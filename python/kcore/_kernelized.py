@@ -428,6 +428,18 @@ class UserKernel:
         self._others = as_scipy(points)
         self._whole: NDArray[np.float64] | None = None
 
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return K(x, x) of all samples."""
+        n = self.shape[0]
+        places = [np.arange(k, min(k + _WHOLE_SAMPLES, n)) for k in range(0, n, _WHOLE_SAMPLES)]
+        values = np.concatenate([np.diag(self(some, some)) for some in places])
+        if not np.isfinite(values).all():
+            k = int(np.isfinite(values).argmin())
+            raise ValueError(
+                f"the function given as kernel returned {values[k]} for row {k} of both arguments"
+            )
+        return values
+
     def __call__(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.shape[0] <= _WHOLE_SAMPLES:
             if self._whole is None:

@@ -2,9 +2,10 @@
 
 Both random selections draw a sample with a probability in proportion to what the samples chosen
 before leave of it: the distance to the nearest one (k-means++), or to the span of all (randomly
-pivoted Cholesky; Chen, Epperly, Tropp and Webber 2022). What is left only ever decreases. So a block
-of samples can be drawn by what was left before it, each kept with the probability (left now) / (left
-before): the distribution is that of drawing one by one, and kernel values are computed by blocks.
+pivoted Cholesky; Chen, Epperly, Tropp and Webber 2022). What is left only ever decreases. So a
+block of samples can be drawn by what was left before it, each kept with the probability (left now)
+/ (left before): the distribution is that of drawing one by one, and kernel values are computed by
+blocks.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def choose_uniform(n: int, m: int, rng: np.random.Generator) -> Numbers:
 def _draw(left: Array, n_draws: int, rng: np.random.Generator) -> Numbers:
     """Return samples, independent of each other, with probabilities in proportion to `left`."""
     sums = np.cumsum(left)
-    places = np.searchsorted(sums, rng.random(n_draws) * sums[-1], side="right")
-    return np.minimum(places, np.flatnonzero(left)[-1])
+    places: Numbers = np.searchsorted(sums, rng.random(n_draws) * sums[-1], side="right")
+    return np.minimum(places, int(np.flatnonzero(left)[-1]))
 
 
 def _fill(chosen: list[int], n: int, m: int, rng: np.random.Generator) -> Numbers:
@@ -90,7 +91,7 @@ def choose_spread(K: Matrix, m: int, rng: np.random.Generator) -> Numbers:
 
 
 def _distances(K: Matrix, samples: Numbers) -> Array:
-    """Return squared distances in feature space of all samples to some; rounding makes no negative."""
+    """Return squared distances in feature space of all samples to some, none negative."""
     found = K.diagonal[:, None] + K.diagonal[samples] - 2.0 * K.columns(samples)
     return np.maximum(found, 0.0)
 
@@ -99,7 +100,7 @@ def _distances(K: Matrix, samples: Numbers) -> Array:
 
 
 def choose_pivots(K: Matrix, m: int, dtype: np.dtype[Float], rng: np.random.Generator) -> Numbers:
-    """Return m samples, each drawn by the diagonal that a Cholesky factor of those before leaves."""
+    """Return m samples, each drawn by what those before leave of the diagonal."""
     n = len(K.diagonal)
     rows = np.zeros((n, m), dtype)
     left = np.maximum(K.diagonal, 0.0)
@@ -174,8 +175,8 @@ class Triangle(NamedTuple):
 def invert_factor(K: Array, eps: float) -> Triangle:
     """Return the inverse of the Cholesky factor of a kernel matrix, pivots in falling order.
 
-    A pivot that is smaller than m eps max K(x, x) is rounding; it ends the factor, as a negative one
-    does.
+    A pivot that is smaller than m eps max K(x, x) is rounding; it ends the factor, as a negative
+    one does.
     """
     m = len(K)
     inverse = np.zeros((m, m))

@@ -80,7 +80,8 @@ class Nystroem(KernelMap):
     With the components :math:`c_1, \dots, c_m`, their kernel matrix :math:`K_{cc} = L L^\top` and
     :math:`k_c(x) = (K(c_1, x), \dots, K(c_m, x))`,
 
-    .. math:: \phi(x) = L^{-1} k_c(x), \qquad \phi(x) \cdot \phi(z) = k_c(x)^\top K_{cc}^{-1} k_c(z),
+    .. math:: \phi(x) = L^{-1} k_c(x), \qquad
+              \phi(x) \cdot \phi(z) = k_c(x)^\top K_{cc}^{-1} k_c(z),
 
     the projection of K onto the span of the components: exact where x or z is one of them. Linear
     learners on this map are about learners with the kernel, in time that is linear in the number of
@@ -355,10 +356,7 @@ class _Asked:
             given = cast("NDArray[Float]", self.points)
             refuse_asymmetric(given, "X")
             return np.diag(given).astype(np.float64)
-        rows = np.arange(self.points.shape[0])
-        step = 64  # values of a block are few, and the function is called for whole blocks
-        parts = [self.user(rows[k : k + step], rows[k : k + step]) for k in rows[::step]]
-        return np.concatenate([np.diag(part) for part in parts])
+        return self.user.diagonal()
 
     def columns(self, samples: NDArray[np.int64]) -> NDArray[Float]:
         """Return K(x_i, x_j) for all i, and j of the samples."""

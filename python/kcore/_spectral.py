@@ -113,7 +113,7 @@ def _ritz(basis: Array, image: Array) -> tuple[Array, Array]:
 def _new_directions(vectors: Array, basis: Array) -> Array:
     """Return orthonormal vectors that with the basis span what these do with it."""
     lengths = np.linalg.norm(vectors, axis=0)
-    found = vectors[:, lengths > 0] / lengths[lengths > 0]
+    found: Array = vectors[:, lengths > 0] / lengths[lengths > 0]
     for _ in range(2):  # what the first pass leaves of the basis, the second takes
         found = found - basis @ (basis.T @ found)
         found, triangle, _ = qr(found, mode="economic", pivoting=True, check_finite=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,21 @@ from scipy.linalg import eigh
 
 from kcore import _core
 from kcore._kernel_maps import as_type, refuse_asymmetric, rows_of
-from kcore._kernelized import as_scipy, call_kernel, check_values
-from kcore._points import Points, Strings, Table
-from kcore._validate import as_objects, as_points, as_reals, brief, refuse_non_finite
+from kcore._kernelized import UserKernel, as_scipy, call_kernel, check_values
+from kcore._validate import (
+    as_objects,
+    as_points,
+    as_reals,
+    brief,
+    check_finite,
+    refuse_non_finite,
+)
 from kcore.kernels import Kernel
 
 __all__ = ["CauchySchwarzCheck", "PSDCheck", "check_cauchy_schwarz", "check_psd"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_MATRIX, _VALUES = "K_or_kernel", "the matrix of kernel values"
 _STRIP = 1 << 21  # values of a kernel that are looked at at once
 
 Array = NDArray[np.float64]
@@ -57,8 +64,10 @@ class PSDCheck:
     conditional: bool = False
 
     def __repr__(self) -> str:
-        what = "conditionally positive semi-definite" if self.conditional else (
-            "positive semi-definite"
+        what = (
+            "conditionally positive semi-definite"
+            if self.conditional
+            else ("positive semi-definite")
         )
         sign = ">=" if self.is_psd else "<"
         return (
@@ -222,8 +231,7 @@ def check_cauchy_schwarz(K_or_kernel: Any, X: Any = None) -> CauchySchwarzCheck:
     Cauchy-Schwarz fails: the largest ratio is 4, at row 0, column 1: 2^2 to 1 * 1
     """
     source = _source(K_or_kernel, X)
-    own = source.diagonal()
-    refuse_non_finite(own, source.name, ("row",))
+    own = source.diagonal
     best = (-1.0, 0, 0, 0.0)
     for begin, block in source.strips():
         rows = np.arange(begin, begin + len(block))
@@ -249,76 +257,89 @@ def check_cauchy_schwarz(K_or_kernel: Any, X: Any = None) -> CauchySchwarzCheck:
 
 
 class _Source:
-    """Values of a matrix or of a kernel: all, the diagonal, or some rows."""
+    """Values of a matrix or of a kernel: the diagonal, or some rows.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the matrix.
+    is_rounded : bool
+        Whether values may have been computed in float32.
+    diagonal : ndarray of float64
+        K(x, x).
+    rows : callable
+        Returns the rows from a first one up to a last one.
+    """
 
     def __init__(
-        self, name: str, is_rounded: bool, n: int, rows: Callable[[int, int], Array]
+        self,
+        name: str,
+        is_rounded: bool,
+        diagonal: Array,
+        rows: Callable[[int, int], Array],
     ) -> None:
         self.name = name
         self.is_rounded = is_rounded
-        self.n = n
+        self.diagonal = diagonal
         self.rows = rows
 
     def strips(self) -> Iterator[tuple[int, Array]]:
-        """Give the first row of each strip, and its values, checked."""
-        height = max(1, _STRIP // self.n)
-        for begin in range(0, self.n, height):
-            block = self.rows(begin, min(begin + height, self.n))
-            if not np.isfinite(block).all():
-                i, j = np.argwhere(~np.isfinite(block))[0]
-                raise ValueError(
-                    f"{self.name}: row {begin + i}, column {j} is {block[i, j]}, must be finite"
-                )
-            yield begin, block
-
-    def diagonal(self) -> Array:
-        return np.concatenate(
-            [block[np.arange(len(block)), begin + np.arange(len(block))] for begin, block in self.strips()]
-        )
+        """Give the first row of each strip, and its values."""
+        n = len(self.diagonal)
+        height = max(1, _STRIP // n)
+        for begin in range(0, n, height):
+            yield begin, self.rows(begin, min(begin + height, n))
 
 
 def _source(K_or_kernel: Any, X: Any) -> _Source:
-    if isinstance(K_or_kernel, Kernel) or callable(K_or_kernel):
-        if X is None:
-            raise TypeError("X must be samples where a kernel is given, got None")
-        return _kernel_source(K_or_kernel, X)
-    if X is not None:
-        raise TypeError("X is for kernels: K_or_kernel is a matrix of values, or must be a kernel")
-    dtype = getattr(K_or_kernel, "dtype", None)
-    K = as_reals(K_or_kernel, "K_or_kernel")
+    if not callable(K_or_kernel):
+        if X is not None:
+            raise TypeError("X is for kernels, K_or_kernel is none: give one or the other")
+        return _of_matrix(K_or_kernel)
+    if X is None:
+        raise TypeError("X must be samples where a kernel is given, got None")
+    return (
+        _of_kernel(K_or_kernel, X)
+        if isinstance(K_or_kernel, Kernel)
+        else _of_function(K_or_kernel, X)
+    )
+
+
+def _of_matrix(given: Any) -> _Source:
+    K = as_reals(given, _MATRIX)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or K.size == 0:
-        raise ValueError(
-            f"K_or_kernel must be a square matrix or a kernel, got shape {K.shape}"
-        )
-    refuse_non_finite(K, "K_or_kernel", ("row", "column"))
-    is_rounded = dtype == np.float32 or dtype == np.float16
-    refuse_asymmetric(K, "K_or_kernel", is_rounded)
-    return _Source("K_or_kernel", is_rounded, len(K), lambda begin, end: K[begin:end])
+        raise ValueError(f"{_MATRIX} must be a square matrix or a kernel, got shape {K.shape}")
+    refuse_non_finite(K, _MATRIX, ("row", "column"))
+    is_rounded = getattr(given, "dtype", None) in (np.float32, np.float16)
+    refuse_asymmetric(K, _MATRIX, is_rounded)
+    return _Source(_MATRIX, is_rounded, np.diag(K), lambda begin, end: K[begin:end])
 
 
-def _kernel_source(kernel: Any, X: Any) -> _Source:
-    name = "the matrix of kernel values"
-    if isinstance(kernel, Kernel):
-        points: Any = as_type(kernel._read(X, "X"), np.dtype(np.float64))
-        compiled = kernel._compile(X, points)
-        if isinstance(points, Strings | Table) or compiled is not None:
-            _core.diag(compiled, points, None, 0)  # names samples that are not finite
+def _of_kernel(kernel: Kernel, X: Any) -> _Source:
+    points = as_type(kernel._read(X, "X"), np.dtype(np.float64))
+    compiled = kernel._compile(X, points)
+    own = _core.diag(compiled, points, None, 0)  # and samples that are not finite are named
 
-        def rows(begin: int, end: int) -> Array:
-            some = rows_of(points, begin, end)
-            return _core.gram(compiled, some, points, None, 0).astype(np.float64, copy=False)
+    def rows(begin: int, end: int) -> Array:
+        values = _core.gram(compiled, rows_of(points, begin, end), points, None, 0)
+        return values.astype(np.float64, copy=False)
 
-        return _Source(name, False, points.shape[0], rows)
+    return _Source(_VALUES, False, own.astype(np.float64, copy=False), rows)
+
+
+def _of_function(function: Any, X: Any) -> _Source:
     objects = as_objects(X)
-    samples: Points = as_points(X, "X") if objects is None else objects  # type: ignore[assignment]
+    samples: Any = as_points(X, "X") if objects is None else objects
+    if objects is None:
+        check_finite(samples)
     others = as_scipy(samples)
 
-    def called(begin: int, end: int) -> Array:
-        values = call_kernel(kernel, as_scipy(rows_of(samples, begin, end)), others)  # type: ignore[arg-type]
+    def rows(begin: int, end: int) -> Array:
+        values = call_kernel(function, as_scipy(cast("Any", rows_of(samples, begin, end))), others)
         check_values(values, begin)
         return values
 
-    return _Source(name, True, samples.shape[0], called)
+    return _Source(_VALUES, True, UserKernel(function, samples).diagonal(), rows)
 
 
 def _matrix(K_or_kernel: Any, X: Any) -> tuple[Array, float]:

@@ -13,8 +13,9 @@ The last three are what `Kernel.feature_map` returns. `docs/maps.md` says what e
 to use it.
 """
 
-from kcore._decomposition import EmpiricalKernelMap, KernelPCA
+from kcore._decomposition import EmpiricalKernelMap
 from kcore._feature_maps import PolynomialKernelMap, RandomFourierMap, TaylorMap
+from kcore._kernel_pca import KernelPCA
 from kcore._nystroem import Nystroem
 
 __all__ = [

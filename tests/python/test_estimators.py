@@ -29,6 +29,14 @@ from kcore import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from kcore.exceptions import ConvergenceWarning
 from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import RBF, Linear
+from kcore.maps import (
+    EmpiricalKernelMap,
+    KernelPCA,
+    Nystroem,
+    PolynomialKernelMap,
+    RandomFourierMap,
+    TaylorMap,
+)
 from kcore.perceptron import KernelPerceptron, Perceptron
 from processes import in_child
 
@@ -58,6 +66,17 @@ CHECKED = [
     KernelPerceptron(kernel="precomputed"),
     PolynomialMap(degree=3),
     Quadratic(),
+    EmpiricalKernelMap(),
+    EmpiricalKernelMap(kernel="precomputed"),
+    KernelPCA(n_components=2),
+    KernelPCA(kernel="rbf", n_components=2, eigen_solver="iterative", random_state=0),
+    KernelPCA(kernel="precomputed"),
+    Nystroem(n_components=5, random_state=0),
+    Nystroem(n_components=5, selection="k-means++", random_state=0),
+    Nystroem(n_components=5, selection="rpcholesky", random_state=0),
+    PolynomialKernelMap(),
+    TaylorMap(gamma=1e-3),
+    RandomFourierMap(n_components=10, random_state=0),
 ]
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import kcore
 from kcore._base import Estimator
 from kcore.kernels import RBF, Kernel
+from kcore.maps import RandomFourierMap
 from processes import in_child
 
 N, D = 6, 3
@@ -122,12 +123,15 @@ OTHERS = {
     "y": LABELS,
     "classes": [0, 1],
     "coef": np.ones(D),
+    "K_or_kernel": RBF(),
 }
 
 
 def ways(cls):
-    known = inspect.signature(cls).parameters
-    return [way for way in WAYS if set(way) <= set(known)]
+    known = set(inspect.signature(cls).parameters)
+    if cls is RandomFourierMap:  # of a few kernels alone
+        known.remove("kernel")
+    return [way for way in WAYS if set(way) <= known]
 
 
 def takers(thing):
@@ -216,6 +220,7 @@ def test_the_search_finds_what_there_is():
     names = {c.__name__ for c in ESTIMATORS}
     assert names >= {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "Perceptron"}
     assert names >= {"KernelPerceptron", "PolynomialMap", "Quadratic"}
+    assert names >= {"KernelPCA", "EmpiricalKernelMap", "Nystroem", "TaylorMap"}
     assert {c.__name__ for c in KERNELS} >= {"Linear", "RBF", "Sum", "Product", "Power", "Scaled"}
 
 

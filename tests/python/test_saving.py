@@ -11,6 +11,14 @@ from conftest import MACHINES, quietly
 from kcore import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM
 from kcore.features import PolynomialMap, Quadratic
 from kcore.kernels import RBF, Linear
+from kcore.maps import (
+    EmpiricalKernelMap,
+    KernelPCA,
+    Nystroem,
+    PolynomialKernelMap,
+    RandomFourierMap,
+    TaylorMap,
+)
 from kcore.perceptron import Perceptron
 
 ESTIMATORS = [
@@ -31,6 +39,13 @@ ESTIMATORS = [
     KernelPerceptron(max_iter=5, budget=7, strategy="projection"),
     PolynomialMap(degree=3),
     Quadratic(),
+    EmpiricalKernelMap(),
+    KernelPCA(n_components=3, kernel=RBF(0.3) + 2.0 * Linear()),
+    KernelPCA(n_components=3, kernel="rbf", eigen_solver="iterative", random_state=0),
+    Nystroem(n_components=10, random_state=0),
+    PolynomialKernelMap(degree=2),
+    TaylorMap(degree=2),
+    RandomFourierMap(n_components=8, random_state=0),
 ]
 PLAIN = (type(None), bool, int, float, str, bytes, np.ndarray)
 
