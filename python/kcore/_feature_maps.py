@@ -354,8 +354,8 @@ class RandomFourierMap(KernelMap):
 
     The frequencies are normal for `RBF`, Cauchy in each coordinate for `Laplacian`, and
     multivariate t with 2 nu degrees of freedom for `Matern`. The mean of
-    :math:`\phi(x) \cdot \phi(z)` is K(x, z), and it is exact for x = z where m is even; its error is larger than e
-    with a probability of at most :math:`2 \exp(-m e^2 / 4)` (Hoeffding).
+    :math:`\phi(x) \cdot \phi(z)` is K(x, z). For even m it is exact where x = z, and the error is
+    larger than e with a probability of at most :math:`2 \exp(-m e^2 / 4)` (Hoeffding).
 
     Parameters
     ----------

@@ -260,9 +260,9 @@ class KernelPCA(SpectralMap):
         ndarray of float64, shape (n_samples, n_features)
         """
         state = self._state("inverse_transform")
+        components = as_samples(X)
         if state.inverse is None:
             raise ValueError("inverse_transform needs a fit with fit_inverse_transform=True")
-        components = as_samples(X)
         mapped, coef = state.inverse
         if components.shape[1] != mapped.shape[1]:
             raise ValueError(
