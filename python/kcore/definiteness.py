@@ -20,8 +20,8 @@ from kcore._kernelized import UserKernel, as_scipy, call_kernel, check_values
 from kcore._validate import (
     as_objects,
     as_points,
+    as_real,
     as_reals,
-    brief,
     check_finite,
     refuse_non_finite,
 )
@@ -153,7 +153,7 @@ def check_psd(
     >>> check_psd([[0.0, -1.0], [-1.0, 0.0]], conditional=True)
     conditionally positive semi-definite: least eigenvalue 1 >= -6.3e-16
     """
-    limit = None if tol is None else _as_tolerance(tol)
+    limit = None if tol is None else as_real(tol, "tol", low=0)
     K, eps = _matrix(K_or_kernel, X)
     n = len(K)
     limit = n * eps * float(np.linalg.norm(K)) if limit is None else limit
@@ -168,13 +168,6 @@ def check_psd(
     vector = _with_mean(vectors[:, 0]) if conditional else vectors[:, 0]
     vector = vector if vector[np.abs(vector).argmax()] > 0 else -vector
     return PSDCheck(False, least, limit, vector, bool(conditional))
-
-
-def _as_tolerance(tol: Any) -> float:
-    value = as_reals(tol, "tol")
-    if value.ndim or not 0 <= value < np.inf:
-        raise ValueError(f"tol must be a finite number >= 0, got {brief(tol)}")
-    return float(value)
 
 
 def _reflection(n: int) -> Array:

@@ -25,13 +25,13 @@ def distances(X):
     return -np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
 
 
-@pytest.fixture
-def X(rng):
+@pytest.fixture(name="X")
+def samples(rng):
     return rng.standard_normal((90, 4))
 
 
-@pytest.fixture
-def Z(rng):
+@pytest.fixture(name="Z")
+def new_samples(rng):
     return rng.standard_normal((30, 4))
 
 
