@@ -9,6 +9,7 @@
 #   make bench-svm       support vector machines against other libraries
 #   make bench-perceptron  passes of the perceptron against scikit-learn
 #   make bench-online    what one sample costs an online learner
+#   make bench-decomposition  KernelPCA and Nystroem against scikit-learn
 #   make bench           every benchmark
 #   make format          let the formatters rewrite what they may
 #   make clean           forget what was built (distclean: the environment too)
@@ -80,12 +81,12 @@ package_sources := meson.build meson.options pyproject.toml \
 
 # ---- Uses -----------------------------------------------------------------------------------
 
-.PHONY: demo bench bench-kernels bench-svm bench-online bench-perceptron
+.PHONY: demo bench bench-kernels bench-svm bench-online bench-perceptron bench-decomposition
 demo: .venv/has-kcore
 	@python examples/demo.py
 
 # bench/python/bench_<name>.py; BENCH_ARGS="--help" shows what each takes.
-bench-kernels bench-svm bench-online bench-perceptron: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
+bench-kernels bench-svm bench-online bench-perceptron bench-decomposition: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
 	@unset MAKEFLAGS; ninja -C build/release --quiet
 	@python bench/python/bench_$*.py $(BENCH_ARGS)
 
@@ -95,6 +96,7 @@ bench:
 	@$(MAKE) --no-print-directory bench-svm
 	@$(MAKE) --no-print-directory bench-online
 	@$(MAKE) --no-print-directory bench-perceptron
+	@$(MAKE) --no-print-directory bench-decomposition
 
 # ---- Tests ----------------------------------------------------------------------------------
 
