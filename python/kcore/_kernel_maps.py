@@ -21,8 +21,6 @@ from kcore._kernelized import (
     KernelEstimator,
     Nodes,
     UserKernel,
-    array_type,
-    as_scipy,
     call_kernel,
     check_values,
 )
@@ -33,6 +31,8 @@ from kcore._points import (
     Points,
     Strings,
     Table,
+    array_type,
+    as_scipy,
     from_plain,
     take_rows,
     texts_of,

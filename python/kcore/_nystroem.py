@@ -20,7 +20,7 @@ from kcore._kernel_maps import (
     keep_rows,
     refuse_asymmetric,
 )
-from kcore._kernelized import KernelLike, Nodes, UserKernel, as_scipy
+from kcore._kernelized import KernelLike, Nodes, UserKernel
 from kcore._landmarks import (
     Matrix,
     choose_pivots,
@@ -28,7 +28,7 @@ from kcore._landmarks import (
     choose_uniform,
     invert_factor,
 )
-from kcore._points import AnyPoints, Float, Points
+from kcore._points import AnyPoints, Float, Points, as_scipy
 from kcore._random import new_generator
 from kcore._validate import feature_names
 

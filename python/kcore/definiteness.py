@@ -16,7 +16,8 @@ from scipy.linalg import eigh
 
 from kcore import _core
 from kcore._kernel_maps import as_type, refuse_asymmetric, rows_of
-from kcore._kernelized import UserKernel, as_scipy, call_kernel, check_values
+from kcore._kernelized import UserKernel, call_kernel, check_values
+from kcore._points import as_scipy
 from kcore._validate import (
     as_objects,
     as_points,
