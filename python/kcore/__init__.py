@@ -54,7 +54,8 @@ __all__ = [
     "trim_memory",
 ]
 
-_LAZY_MODULES = ("definiteness", "maps", "perceptron", "svm")  # of names in __all__
+# Of names in __all__; one is loaded after those before it: the last two need SciPy.
+_LAZY_MODULES = ("svm", "perceptron", "maps", "definiteness")
 _MODULES = {*_LAZY_MODULES, "features", "kernel_perceptron", "rkhs"}
 
 
