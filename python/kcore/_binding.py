@@ -96,7 +96,7 @@ class Source:
         return tuple(self._places[origin][column] for column in columns)
 
     def keep(self) -> AnyPoints:
-        """Number the columns of all parts that are read, and return these parts."""
+        """Return the parts that are read, their columns numbered anew."""
         kept: list[Part] = []
         places: list[dict[int, int]] = []
         first = 0
@@ -175,8 +175,7 @@ class Scope(NamedTuple):
             kind = sp.csr_matrix if sp.isspmatrix(X) else sp.csr_array
             return kind(values[:3], shape=values.shape)
         if isinstance(values, Strings | Table):
-            found = np.array(values.values(), dtype=object)
-            return found
+            return np.array(values.values(), dtype=object)
         shown = values.view()
         shown.flags.writeable = False  # they are the caller's
         return shown
@@ -204,7 +203,7 @@ class Scope(NamedTuple):
         return [_node(*step) for step in reversed(steps)]
 
     def _width(self) -> int:
-        return self.source.origin(self.origin).shape[1]
+        return int(self.source.origin(self.origin).shape[1])
 
 
 def _node(kind: str, what: Any) -> Node:
@@ -254,7 +253,7 @@ def bind(kernel: Kernel, source: Source) -> Bound:
 def extend(
     kernel: Kernel, widths: tuple[int, ...] | None, X: Any, points: AnyPoints, name: str
 ) -> AnyPoints:
-    """Return samples with what the kernel's functions make of them, of as many columns as before."""
+    """Return samples with what the kernel's functions make of them: as many columns as before."""
     if widths is None:
         return points
     bound = bind(kernel, Source(X, points, name))
@@ -271,9 +270,7 @@ def extend(
 # ---- Numbers
 
 
-def scale_gamma(
-    points: Any, weights: NDArray[np.float64] | None, run: _core.Run | None
-) -> float:
+def scale_gamma(points: Any, weights: NDArray[np.float64] | None, run: _core.Run | None) -> float:
     """Return 1 / (n_features * variance), or 1 where all entries are equal.
 
     Where the time is over before the variance is known, it is taken to be 1: no step will be made.
@@ -299,7 +296,7 @@ def columns_of(points: AnyPoints, numbers: Sequence[int]) -> AnyPoints:
         columns += [(part, k) for k in range(width)]
     chosen = [columns[number] for number in numbers]
     if len(chosen) == 1 and isinstance(chosen[0][0], Strings):
-        return chosen[0][0]  # type: ignore[no-any-return]
+        return chosen[0][0]
     if all(isinstance(part, np.ndarray) for part, _ in chosen):
         return np.column_stack([part[:, k] for part, k in chosen])
     whole = chosen[0][0]
@@ -371,7 +368,7 @@ def as_dense_array(part: Any) -> NDArray[Any]:
 
 
 def _check_alone(function: Map, given: Any, made: Part) -> None:
-    """Refuse a function whose rows depend on other samples: the row furthest from the mean is tried."""
+    """Refuse a function whose rows depend on other samples, by the row furthest from the mean."""
     rows = as_dense_array(made)
     row = int(np.abs(rows - rows.mean(axis=0)).max(axis=1).argmax())
     one = given.iloc[row : row + 1] if hasattr(given, "iloc") else given[row : row + 1]
@@ -383,6 +380,6 @@ def _check_alone(function: Map, given: Any, made: Part) -> None:
             return
     raise ValueError(
         f"phi ({name_of(function)}) makes of row {row} alone {brief(alone[0].tolist())}, and "
-        f"{brief(rows[row].tolist())} of it among the others: each row must depend on its own sample "
-        "alone. What is taken from all samples, such as their mean, belongs before the fit"
+        f"{brief(rows[row].tolist())} of it among the others: each row must depend on its own "
+        "sample alone. What is taken from all samples, such as their mean, belongs before the fit"
     )

@@ -385,8 +385,9 @@ def named_kernel(nodes: Nodes) -> Kernel:
         "sigmoid": kernels.Sigmoid,
         "laplacian": kernels.Laplacian,
     }
-    made: Kernel = classes[name](*(int(p) if name == "polynomial" and k == 0 else p
-                                   for k, p in enumerate(params)))
+    made: Kernel = classes[name](
+        *(int(p) if name == "polynomial" and k == 0 else p for k, p in enumerate(params))
+    )
     return made
 
 
@@ -413,7 +414,9 @@ def _side_by_side(table: Table, sparse_type: str | None) -> Any:
         return whole if sparse_type is None else _sparse_class(sparse_type)(whole)
     import scipy.sparse as sp
 
-    whole = sp.hstack([as_scipy(part, "csr_array") for part in table.parts], format="csr")
+    whole = sp.hstack(
+        [as_scipy(cast("Points", part), "csr_array") for part in table.parts], format="csr"
+    )
     return _sparse_class(sparse_type or "csr_array")(whole)
 
 

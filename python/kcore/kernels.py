@@ -15,7 +15,7 @@ periodicity)                          length_scale^2)
 ``K ** n``                            K(x, z)^n, n a whole number
 ``exp(K)``                            exp(K(x, z))
 ``K.normalized()``                    K(x, z) / sqrt(K(x, x) K(z, z))
-``K.on(phi)``                         K of some columns of x and z, of A x and A z, of phi(x), phi(z)
+``K.on(phi)``                         K of columns of x and z, of A x and A z, or phi(x), phi(z)
 ``rank_one(f)``                       f(x) f(z)
 ====================================  =================================================
 
@@ -45,6 +45,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from numpy.typing import NDArray
 
+from kcore import _readings
 from kcore._binding import Map, Scope, name_of
 from kcore._kernel import (
     MAX_DEGREE,
@@ -58,7 +59,7 @@ from kcore._kernel import (
     Sum,
     set_fields,
 )
-from kcore._readings import Applied, Mapped, Reading, Selected, as_gamma, as_list
+from kcore._readings import Applied, Mapped, Selected, as_gamma, as_list
 from kcore._validate import as_integer, as_real, brief
 
 __all__ = [
@@ -286,8 +287,8 @@ class Periodic(Kernel):
     .. math:: K(x, z) = \exp\Bigl(-\frac{2}{\ell^2} \sum_t \sin^2 \frac{\pi (x_t - z_t)}{p}\Bigr)
 
     Each column goes round by itself, so that the kernel is positive for any number of columns. Of
-    one column it is scikit-learn's ``ExpSineSquared``, of several it is not: that one takes the sine
-    of their distance.
+    one column it is scikit-learn's ``ExpSineSquared``; of several, that one takes the sine of their
+    distance.
 
     Parameters
     ----------
@@ -387,7 +388,7 @@ def exp(kernel: Kernel) -> Exponential:
 
 
 @dataclass(frozen=True, repr=False)
-class RankOne(Reading):
+class RankOne(_readings.Reading):
     """K(x, z) = f(x) f(z), made by ``rank_one(f)``."""
 
     f: Map
