@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conftest import assert_same_bits, assert_within_bound
 from kcore import SVC, _core, _threads, kernels
-from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial, Sigmoid, exp
+from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Periodic, Polynomial, Sigmoid, exp
 
 LEAVES = [
     Linear(),
@@ -28,6 +28,7 @@ LEAVES = [
     Matern(nu=0.5, length_scale=2.0),
     Matern(nu=1.5, length_scale=0.7),
     Matern(nu=2.5, length_scale=3.0),
+    Periodic(length_scale=3.0, periodicity=0.7),
 ]
 COMPOSED = [
     RBF(gamma=0.3) + Linear(),
