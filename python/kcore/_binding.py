@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._columns import Columns, column_numbers
+from kcore._columns import MAX_COLUMNS, Columns, column_numbers
 from kcore._points import CSR, AnyPoints, Part, Strings, Table, parts_of
 from kcore._validate import as_points, as_reals, brief, feature_names, is_sparse
 
@@ -62,8 +62,10 @@ class Source:
         self.weights, self.run, self.is_fit = weights, run, is_fit
         self.made: list[Part] = []  # by functions
         self._known: dict[Any, int] = {}
-        self._read: list[set[int]] = [set()]  # columns: of the samples, of what functions made
-        self._places: list[dict[int, int]] | None = None  # new numbers of columns that are kept
+        # Columns that leaves read: of the samples, of what functions made. A range is all of them.
+        self._read: list[list[Sequence[int]]] = [[]]
+        # Where parts end, and what is added to numbers of their columns; known once parts are kept.
+        self._shifts: list[tuple[NDArray[Any], NDArray[Any]]] | None = None
 
     def root(self) -> Scope:
         """Return the scope of the samples themselves."""
@@ -84,34 +86,50 @@ class Source:
             if self.is_fit and made.shape[0] > 1:
                 _check_alone(function, given, made)
             self.made.append(made)
-            self._read.append(set())
+            self._read.append([])
             self._known[key] = len(self.made)
         return self._known[key]
 
-    def place(self, origin: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Note that these columns are read; return their numbers among those that are kept."""
-        if self._places is None:
-            self._read[origin].update(columns)
-            return tuple(columns)
-        return tuple(self._places[origin][column] for column in columns)
+    def place(self, origin: int, columns: Sequence[int]) -> tuple[int, ...] | None:
+        """Return the numbers of columns among those that are kept; before `keep`, note them."""
+        if self._shifts is None:
+            self._read[origin].append(columns)
+            return None
+        if len(columns) > MAX_COLUMNS:
+            raise ValueError(
+                f"a kernel with a function reads {len(columns)} columns of {self.name}, may read "
+                f"{MAX_COLUMNS} at the most"
+            )
+        ends, shifts = self._shifts[origin]
+        parts = np.searchsorted(ends, columns, side="right")
+        return tuple((np.asarray(columns) + shifts[parts]).tolist())
 
     def keep(self) -> AnyPoints:
         """Return the parts that are read, their columns numbered anew."""
         kept: list[Part] = []
-        places: list[dict[int, int]] = []
-        first = 0
-        for number, read in enumerate(self._read):
-            places.append({})
-            column = 0
-            for part in parts_of(self.origin(number)):
-                own = range(column, column + part.shape[1])
-                column = own.stop
-                if read.intersection(own):
+        numbering = []
+        n_kept = 0
+        for origin, read in enumerate(self._read):
+            ends, shifts = [], []
+            begin = 0
+            for part in parts_of(self.origin(origin)):
+                end = begin + int(part.shape[1])
+                ends.append(end)
+                shifts.append(n_kept - begin)
+                if any(_has_any(columns, begin, end) for columns in read):
                     kept.append(part)
-                    places[-1].update(zip(own, range(first, first + len(own)), strict=True))
-                    first += len(own)
-        self._places = places
+                    n_kept += end - begin
+                begin = end
+            numbering.append((np.array(ends), np.array(shifts)))
+        self._shifts = numbering
         return kept[0] if len(kept) == 1 else Table(tuple(kept))
+
+
+def _has_any(columns: Sequence[int], begin: int, end: int) -> bool:
+    """Say whether one of the columns is in begin .. end - 1."""
+    if isinstance(columns, range):  # all of them
+        return True
+    return any(begin <= column < end for column in columns)
 
 
 class Scope(NamedTuple):
@@ -141,7 +159,7 @@ class Scope(NamedTuple):
         shape = len(matrix), len(matrix[0])
         if shape[1] != self.n_columns:
             raise ValueError(
-                f"phi is a matrix of shape {shape}, for samples of {shape[1]} columns; "
+                f"the matrix phi of shape {shape} is for samples of {shape[1]} columns; "
                 f"{self.source.name} has {self.n_columns}"
             )
         steps = (*self.steps, ("map", matrix))
@@ -197,7 +215,7 @@ class Scope(NamedTuple):
         source, steps = self.source, self.steps
         first = steps[0][1] if steps and steps[0][0] == "on" else range(self._width())
         placed = source.place(self.origin, first)
-        if source.made:
+        if placed is not None:
             rest = steps[1:] if steps and steps[0][0] == "on" else steps
             steps = (("on", placed), *rest)
         return [_node(*step) for step in reversed(steps)]
@@ -226,15 +244,20 @@ class Bound(NamedTuple):
         What the core is given.
     widths : tuple of int or None
         How many columns functions made; None where there are none.
+    n_columns : int
+        Of the samples.
     """
 
     kernel: Kernel
     nodes: list[Node]
     points: AnyPoints
     widths: tuple[int, ...] | None
+    n_columns: int
 
     def like(self, X: Any, points: AnyPoints, name: str) -> AnyPoints:
         """Return other samples as the core is given these."""
+        if points.shape[1] != self.n_columns:
+            raise ValueError(f"X has {self.n_columns} columns, {name} has {points.shape[1]}")
         return extend(self.kernel, self.widths, X, points, name)
 
 
@@ -244,10 +267,11 @@ def bind(kernel: Kernel, source: Source) -> Bound:
         kernel = kernel._resolve(source.root())
     bound = kernel._bind(source.root())
     if not source.made:
-        return Bound(kernel, bound._nodes(), source.points, None)
+        return Bound(kernel, bound._nodes(), source.points, None, source.points.shape[1])
     points = source.keep()
     nodes = kernel._bind(source.root())._nodes()  # by the new numbers
-    return Bound(kernel, nodes, points, tuple(part.shape[1] for part in source.made))
+    widths = tuple(part.shape[1] for part in source.made)
+    return Bound(kernel, nodes, points, widths, source.points.shape[1])
 
 
 def extend(

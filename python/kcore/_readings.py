@@ -32,10 +32,10 @@ def _is_matrix(phi: Any) -> bool:
 
 
 def _as_matrix(phi: Any) -> Matrix:
-    matrix = as_reals(phi, "phi")
+    matrix = as_reals(phi, "the matrix phi")
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"phi must be a matrix with rows and columns, got shape {matrix.shape}")
-    refuse_non_finite(matrix, "phi", ("row", "column"))
+        raise ValueError(f"the matrix phi must have rows and columns, got shape {matrix.shape}")
+    refuse_non_finite(matrix, "the matrix phi", ("row", "column"))
     return tuple(map(tuple, matrix.tolist()))
 
 

@@ -255,7 +255,7 @@ def test_definiteness_does_not_ask_for_samples():
         (lambda: Periodic(1.0, 0.0), "periodicity must be positive, got 0"),
         (lambda: Linear().on([[1.0, np.inf]]), "phi: row 0, column 1 is infinity, must be finite"),
         (lambda: Linear().on([[1.0], [1.0, 2.0]]), "phi is not a table of numbers"),
-        (lambda: Linear().on(np.zeros((0, 2))), "phi must be a matrix with rows and columns"),
+        (lambda: Linear().on(np.zeros((0, 2))), "the matrix phi must have rows and columns"),
         (lambda: RBF(GAMMA)(np.ones((2, 4))), "gamma of RBF has 5 entries, and it reads 4 columns"),
         (
             lambda: RBF(GAMMA).on([0, 1])(np.ones((2, 4))),
@@ -263,7 +263,7 @@ def test_definiteness_does_not_ask_for_samples():
         ),
         (lambda: Matern(1.5, [1.0, 2.0])([[1.0]]), "length_scale of Matern has 2 entries"),
         (lambda: Periodic(1.0, [1.0, 2.0])([[1.0]]), "periodicity of Periodic has 2 entries"),
-        (lambda: RBF().on(A)(np.ones((2, 4))), r"phi is a matrix of shape \(3, 5\), for samples"),
+        (lambda: RBF().on(A)(np.ones((2, 4))), r"the matrix phi of shape \(3, 5\) is for"),
         (lambda: RBF("scale")(np.ones((2, 4))), "gamma by name is found by a fit"),
         (lambda: (RBF("auto") + Linear()).diag(np.ones((2, 4))), "gamma by name is found by a fit"),
         (lambda: Linear().on(lambda X: X[:1])(np.eye(2)), "for the 2 samples of X; it must"),
