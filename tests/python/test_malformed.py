@@ -182,8 +182,8 @@ def test_estimators_refuse_malformed_matrices_before_anything_changes(cls):
                     assert model.__dict__ == before
 
 
-def row_sums(X):
-    return np.asarray(X.sum(axis=1)).ravel()
+def row_sums(samples):
+    return np.asarray(samples.sum(axis=1)).ravel()
 
 
 def kernel_of(cls):
