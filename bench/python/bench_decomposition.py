@@ -154,9 +154,7 @@ def map_cases(args: argparse.Namespace) -> list[Case]:
     gamma, found = 1.0 / 50, []
     for dtype, kind in (("f32", np.float32), ("f64", np.float64)):
         A = X.astype(kind)
-        theirs = sklearn.kernel_approximation.Nystroem(
-            gamma=gamma, n_components=m, random_state=0
-        )
+        theirs = sklearn.kernel_approximation.Nystroem(gamma=gamma, n_components=m, random_state=0)
         for selection in ("uniform", "rpcholesky"):
             ours = kcore.Nystroem(
                 gamma=gamma,

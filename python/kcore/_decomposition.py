@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 from kcore import _core
 from kcore._base import fitted
 from kcore._kernel_maps import (
+    Begun,
     FittedMap,
     KernelMap,
     KernelValues,
@@ -18,10 +19,9 @@ from kcore._kernel_maps import (
     keep_rows,
     refuse_asymmetric,
 )
-from kcore._kernelized import KernelLike, Nodes
+from kcore._kernelized import KernelLike
 from kcore._points import Float, Points
 from kcore._spectral import Array
-from kcore._validate import feature_names
 
 _FLOAT64 = np.dtype(np.float64)
 EPS = float(np.finfo(np.float64).eps)
@@ -65,17 +65,11 @@ def _turned(vectors: Array) -> Array:
 class FittedSpectrum(FittedMap):
     """Eigenpairs, and the coefficients of new samples' kernel values."""
 
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        names: NDArray[np.object_] | None,
-        nodes: Nodes | None,
-        values: KernelValues,
-    ) -> None:
-        kept = None if values.kept is None else keep_rows(values.kept)
-        super().__init__(shape, names, nodes, kept, values.function)
+    def __init__(self, begun: Begun) -> None:
+        kept = None if begun.values.kept is None else keep_rows(begun.values.kept)
+        super().__init__(begun, kept)
         self.eigenvalues: Array = np.empty(0)
-        self.eigenvectors: Array = np.empty((shape[0], 0))
+        self.eigenvectors: Array = np.empty((self.shape[0], 0))
         self.coef: Array = self.eigenvectors  # of kernel values with the samples
         self.offset: Array = self.eigenvalues
         self.residuals: Array | None = None
@@ -253,13 +247,14 @@ class EmpiricalKernelMap(SpectralMap):
         self
         """
         tol = None if self.tol is None else as_tolerance(self)
-        points, nodes, values, _ = self._begin(X)
-        K = own_matrix(gram_matrix(values, points, _FLOAT64, self._n_threads()), points)
+        begun = self._begin(X)
+        K = gram_matrix(begun.values, begun.samples, _FLOAT64, self._n_threads())
+        K = own_matrix(K, begun.samples)
         found, vectors = eigh(K, overwrite_a=True, check_finite=False)
         cut = (len(K) * EPS if tol is None else tol) * float(np.abs(found).max())
         rank = int((found > cut).sum())
-        state = FittedSpectrum(points.shape, feature_names(X), nodes, values)
-        self._keep(state, X, points)
+        state = FittedSpectrum(begun)
+        self._keep(state, X, begun.points)
         state.set_pairs(found[::-1][:rank].copy(), vectors[:, ::-1][:, :rank].copy())
         self._fitted = state
         return self

@@ -11,12 +11,12 @@ from scipy.special import gammainc
 
 from kcore import _core
 from kcore._base import as_samples, fitted
-from kcore._kernel_maps import FittedMap, KernelMap, KernelValues
-from kcore._kernelized import LINEAR_NODES, KernelLike
+from kcore._kernel_maps import Begun, FittedMap, KernelMap, KernelValues
+from kcore._kernelized import LINEAR_NODES, FitKernel, KernelLike
 from kcore._monomials import Products, levels
 from kcore._points import Float, Points
 from kcore._random import new_generator
-from kcore._validate import as_real, brief, feature_names
+from kcore._validate import as_real, brief
 from kcore.features import PolynomialMap
 from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial
 
@@ -333,13 +333,13 @@ class FittedFourier(FittedMap):
 
     def __init__(
         self,
-        shape: tuple[int, int],
-        names: NDArray[np.object_] | None,
+        begun: Begun,
         frequencies: NDArray[np.float64],
         n_columns: int,
         phase: float,
     ) -> None:
-        super().__init__(shape, names, LINEAR_NODES, frequencies, None)
+        products = FitKernel(LINEAR_NODES, None, begun.samples)
+        super().__init__(begun._replace(found=products), frequencies)
         self.n_columns = n_columns
         self.phase = phase  # of a last frequency that has one column
 
@@ -422,7 +422,8 @@ class RandomFourierMap(KernelMap):
         if m < 1:
             raise ValueError(f"n_components must be at least 1, got {m}")
         rng = new_generator(self.random_state)
-        points, nodes, _, _ = self._begin(X)
+        begun = self._begin(X)
+        points, nodes = begun.points, begun.found.nodes
         name, params = nodes[0] if nodes is not None and len(nodes) == 1 else ("", ())
         draw = _FREQUENCIES.get(name)
         if draw is None:
@@ -432,7 +433,7 @@ class RandomFourierMap(KernelMap):
             )
         found = draw(rng, ((m + 1) // 2, points.shape[1]), *params)
         phase = float(rng.uniform(0, 2 * np.pi)) if m % 2 else 0.0
-        state = FittedFourier(points.shape, feature_names(X), found, m, phase)
+        state = FittedFourier(begun, found, m, phase)
         self._keep(state, X, points)
         self._fitted = state
         return self
@@ -519,7 +520,7 @@ def feature_map(
                 "RBF has no finite map: degree=p gives the Taylor map with its error bound, "
                 "n_components=m random Fourier features"
             )
-        return TaylorMap(kernel.gamma, degree=degree)
+        return TaylorMap(_one_gamma(kernel), degree=degree)
     if isinstance(kernel, Linear):
         kernel = Polynomial(1, 1.0, 0.0)
     if not isinstance(kernel, Polynomial):
@@ -528,4 +529,14 @@ def feature_map(
         raise ValueError(
             f"degree={degree!r}: the exact map of {kernel!r} has degree {kernel.degree}"
         )
-    return PolynomialKernelMap(kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0)
+    return PolynomialKernelMap(kernel.degree, gamma=_one_gamma(kernel), coef0=kernel.coef0)
+
+
+def _one_gamma(kernel: RBF | Polynomial) -> float:
+    gamma = kernel.gamma
+    if not isinstance(gamma, float):
+        raise ValueError(
+            f"the explicit map of {kernel!r} needs gamma to be one number; columns can be scaled "
+            "beforehand, and kernel_ of a fitted model has the number"
+        )
+    return gamma

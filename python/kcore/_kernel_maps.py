@@ -8,7 +8,7 @@ Ctrl-C.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from kcore import _core
 from kcore._base import TransformerMixin, check_finite
 from kcore._kernelized import (
     Expansion,
+    FitKernel,
     Function,
     KernelEstimator,
     Nodes,
@@ -24,6 +25,7 @@ from kcore._kernelized import (
     call_kernel,
     check_values,
 )
+from kcore._plain import kernel_from_plain, kernel_to_plain
 from kcore._points import (
     CSR,
     AnyPoints,
@@ -35,10 +37,9 @@ from kcore._points import (
     as_scipy,
     from_plain,
     take_rows,
-    texts_of,
     to_plain,
 )
-from kcore._validate import brief
+from kcore._validate import brief, feature_names
 from kcore._warn import warn
 from kcore.exceptions import IndefiniteKernelWarning
 
@@ -175,31 +176,55 @@ class KernelValues:
             block[...] = given if self.columns is None else given[:, self.columns]
 
 
+class Begun(NamedTuple):
+    """What a fit begins with.
+
+    Attributes
+    ----------
+    names : ndarray of object or None
+        Of the columns.
+    points : Points
+        The samples.
+    samples : AnyPoints
+        What kernel values are computed of: the samples, with what functions in the kernel make of
+        them. They are the ones kept, and not copied yet.
+    found : FitKernel
+        The kernel.
+    values : KernelValues
+        What gives its values.
+    largest : float
+        The largest absolute value in rows of numbers, else 0.
+    """
+
+    names: NDArray[np.object_] | None
+    points: Points
+    samples: Points
+    found: FitKernel
+    values: KernelValues
+    largest: float
+
+
 # ---- What a fit leaves behind
 
 
 class FittedMap(Expansion):
     """The kernel and the samples kept; subclasses add what their values are multiplied by."""
 
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        names: NDArray[np.object_] | None,
-        nodes: Nodes | None,
-        vectors: AnyPoints | None,
-        function: Function | None,
-    ) -> None:
-        super().__init__(shape, names)
-        self.nodes = nodes
+    def __init__(self, begun: Begun, vectors: AnyPoints | None) -> None:
+        super().__init__(begun.points.shape, begun.names)
+        self.nodes = begun.found.nodes
         self.vectors = cast("Points | None", vectors)
-        self.function = function
-        self.texts = None if vectors is None else texts_of(vectors)
+        self.function = begun.values.function
         self.sparse_type = None
+        self.note_kernel(begun.points, begun.found)
         self.columns: NDArray[np.int64] | None = None
         self._compiled: _core.CompiledKernel | None = None
 
+    def nodes_of(self) -> Nodes | None:
+        return self.nodes
+
     @property
-    def kernel(self) -> _core.CompiledKernel | None:
+    def compiled(self) -> _core.CompiledKernel | None:
         """The kernel, compiled at the first use."""
         if self._compiled is None and self.nodes is not None:
             self._compiled = _core.CompiledKernel(self.nodes)
@@ -212,7 +237,7 @@ class FittedMap(Expansion):
         """Return what gives kernel values; `function` is the kernel where a pickle lost it."""
         is_function = self.nodes is None and self.vectors is not None
         lost = function if is_function and self.function is None else self.function
-        return KernelValues(self.kernel, lost, self.vectors, self.columns)
+        return KernelValues(self.compiled, lost, self.vectors, self.columns)
 
     # Pickles hold arrays and numbers.
 
@@ -220,15 +245,17 @@ class FittedMap(Expansion):
         state = {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("cache", "_compiled", "function", "vectors")
+            if name not in ("cache", "_compiled", "function", "kernel", "vectors")
         }
         return state | {
+            "kernel": kernel_to_plain(self.kernel),
             "vectors": to_plain(self.vectors),
             "function": self.function_to_pickle(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.kernel = kernel_from_plain(state["kernel"])
         self.vectors = from_plain(state["vectors"])
         self._compiled = None
         self.cache = {}
@@ -270,19 +297,20 @@ class KernelMap(TransformerMixin, KernelEstimator):
             warn(f"{name}={value} is more than the {most} samples of X: {most} are taken")
         return min(value, most)
 
-    def _begin(self, X: Any) -> tuple[Points, Nodes | None, KernelValues, float]:
-        """Return the samples of a fit, their kernel, what gives its values, and the largest number.
-
-        The samples themselves are the ones kept; they are not copied yet.
-        """
+    def _begin(self, X: Any) -> Begun:
+        """Return the samples of a fit, checked, and their kernel."""
         points = self._samples(X)
         largest = check_samples(points, None, 0) if not _is_table(points) else 0.0
-        nodes, compiled, samples = self._kernel_of(points, None, X=X)
-        if _is_table(points):
-            check_samples(points, compiled, self._n_threads())
+        found = self._kernel_of(points, None, X=X)
+        samples, compiled = found.samples, found.compiled
+        names = feature_names(X)
         if isinstance(samples, UserKernel):
-            return points, None, KernelValues(None, samples.function, points), largest
-        return points, nodes, KernelValues(compiled, None, points if nodes else None), largest
+            values = KernelValues(None, samples.function, points)
+            return Begun(names, points, points, found, values, largest)
+        if _is_table(samples):
+            check_samples(samples, compiled, self._n_threads())
+        values = KernelValues(compiled, None, samples if found.nodes else None)
+        return Begun(names, points, samples, found, values, largest)
 
     def _keep(self, state: FittedMap, X: Any, points: Points) -> None:
         """Tell the state what attributes and messages show of the samples."""
@@ -293,7 +321,8 @@ class KernelMap(TransformerMixin, KernelEstimator):
         """Return samples to transform, all of them checked."""
         is_matrix = state.nodes is None and state.vectors is None
         points = self._points_to_predict(X, state, state.shape[1:] if is_matrix else ())
-        check_samples(points, state.kernel, self._n_threads())
+        points = state.given(X, points, self.kernel)
+        check_samples(points, state.compiled, self._n_threads())
         return points
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

@@ -23,7 +23,7 @@ from kcore._kernelized import KernelLike
 from kcore._points import CSR, AnyPoints, Float, Points, Strings, Table
 from kcore._random import new_generator
 from kcore._spectral import Array, Multiply, Pairs, block_size, largest_pairs
-from kcore._validate import check_finite, feature_names
+from kcore._validate import check_finite
 from kcore._warn import warn
 from kcore.exceptions import ConvergenceWarning
 
@@ -173,14 +173,15 @@ class KernelPCA(SpectralMap):
         limits = as_tolerance(self), self._max_rounds()
         rng = new_generator(self.random_state)
         precision = self._choice("precision", PRECISIONS)
-        points, nodes, values, largest = self._begin(X)
+        begun = self._begin(X)
+        points, values = begun.samples, begun.values
         n = points.shape[0]
         k = n if self.n_components is None else self._count("n_components", n)
-        state = FittedSpectrum(points.shape, feature_names(X), nodes, values)
-        self._keep(state, X, points)
+        state = FittedSpectrum(begun)
+        self._keep(state, X, begun.points)
         if self._is_iterative(n, k):
             if precision == "auto":
-                precision = "float32" if n > _FEW and is_small_enough(largest) else "float64"
+                precision = "float32" if n > _FEW and is_small_enough(begun.largest) else "float64"
                 is_strict = True
             else:
                 is_strict = precision == "float64"
@@ -207,7 +208,7 @@ class KernelPCA(SpectralMap):
         state.coef = state.coef - state.coef.mean(axis=0)
         state.offset = means @ state.coef
         if has_inverse:
-            self._fit_inverse(state, points)
+            self._fit_inverse(state, begun.points)
         self._fitted = state
         return self
 
@@ -230,13 +231,14 @@ class KernelPCA(SpectralMap):
         alpha = self._real("alpha")
         if not 0 <= alpha < np.inf:
             raise ValueError(f"alpha must be a finite number >= 0, got {alpha!r}")
-        if state.kernel is None or isinstance(points, Strings | Table | CSR):
+        has_rows = not isinstance(points, Strings | Table | CSR)
+        if state.compiled is None or state.widths is not None or not has_rows:
             raise ValueError(
                 "fit_inverse_transform=True needs a kernel of rows of numbers, by name or of "
-                "kcore.kernels, and dense samples"
+                "kcore.kernels without functions, and dense samples"
             )
         mapped = state.mapped
-        K = _core.gram(state.kernel, mapped, None, None, self._n_threads())
+        K = _core.gram(state.compiled, mapped, None, None, self._n_threads())
         K[np.diag_indices_from(K)] += alpha
         try:
             factor = cho_factor(K, overwrite_a=True, check_finite=False)
@@ -270,7 +272,7 @@ class KernelPCA(SpectralMap):
             )
         check_finite(components)
         out = np.empty((components.shape[0], coef.shape[1]))
-        values = KernelValues(state.kernel, None, mapped)
+        values = KernelValues(state.compiled, None, mapped)
         for rows, block in values.strips(components, _FLOAT64, self._n_threads()):
             np.matmul(block, coef, out=out[rows])
         return out

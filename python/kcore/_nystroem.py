@@ -12,6 +12,7 @@ from kcore import _core
 from kcore._base import fitted
 from kcore._kernel_maps import (
     PRECISIONS,
+    Begun,
     FittedMap,
     KernelMap,
     KernelValues,
@@ -20,7 +21,7 @@ from kcore._kernel_maps import (
     keep_rows,
     refuse_asymmetric,
 )
-from kcore._kernelized import KernelLike, Nodes, UserKernel
+from kcore._kernelized import KernelLike, UserKernel
 from kcore._landmarks import (
     Matrix,
     choose_pivots,
@@ -30,7 +31,6 @@ from kcore._landmarks import (
 )
 from kcore._points import AnyPoints, Float, Points, as_scipy
 from kcore._random import new_generator
-from kcore._validate import feature_names
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -43,16 +43,13 @@ class FittedNystroem(FittedMap):
 
     def __init__(
         self,
-        shape: tuple[int, int],
-        names: NDArray[np.object_] | None,
-        nodes: Nodes | None,
-        values: KernelValues,
+        begun: Begun,
         indices: NDArray[np.int64],
         normalization: NDArray[Float],
         rank: int,
     ) -> None:
-        kept = None if values.kept is None else keep_rows(values.kept, indices)
-        super().__init__(shape, names, nodes, kept, values.function)
+        kept = None if begun.values.kept is None else keep_rows(begun.values.kept, indices)
+        super().__init__(begun, kept)
         self.columns = indices if kept is None else None
         self.indices = indices
         self.normalization = normalization
@@ -234,10 +231,11 @@ class Nystroem(KernelMap):
         selection = self._choice("selection", _SELECTIONS)
         precision = self._choice("precision", PRECISIONS)
         rng = new_generator(self.random_state)
-        points, nodes, values, largest = self._begin(X)
+        begun = self._begin(X)
+        points, values = begun.samples, begun.values
         m = self._count("n_components", points.shape[0])
         if precision == "auto":
-            is_f32 = points.dtype == _FLOAT32 and is_small_enough(largest)
+            is_f32 = points.dtype == _FLOAT32 and is_small_enough(begun.largest)
         else:
             is_f32 = precision == "float32"
         dtype = _FLOAT32 if is_f32 else _FLOAT64
@@ -248,7 +246,7 @@ class Nystroem(KernelMap):
             indices = choose_spread(K.matrix, m, rng)
         else:
             indices = choose_uniform(points.shape[0], m, rng)
-        state = self._fitted_to(X, points, nodes, values, K, indices)
+        state = self._fitted_to(X, begun, K, indices)
         out = self._measure(state, values, points, K, is_mapped)
         self._fitted = state
         return out
@@ -256,24 +254,15 @@ class Nystroem(KernelMap):
     def _fitted_to(
         self,
         X: Any,
-        points: Points,
-        nodes: Nodes | None,
-        values: KernelValues,
+        begun: Begun,
         K: _Asked,
         indices: NDArray[np.int64],
     ) -> FittedNystroem:
         triangle = invert_factor(K.block(indices), float(np.finfo(K.dtype).eps))
         normalization = np.asfortranarray(triangle.inverse, dtype=K.dtype)
-        state = FittedNystroem(
-            points.shape,
-            feature_names(X),
-            nodes,
-            values,
-            indices[triangle.order],
-            normalization,
-            triangle.rank,
-        )
-        self._keep(state, X, points)
+        order = indices[triangle.order]
+        state = FittedNystroem(begun, order, normalization, triangle.rank)
+        self._keep(state, X, begun.points)
         return state
 
     def _measure(

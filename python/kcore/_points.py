@@ -201,12 +201,25 @@ def as_scipy(points: AnyPoints, sparse_type: str | None = None) -> Any:
     With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
     few zeros as dense ones.
     """
+    if isinstance(points, Table) and not any(isinstance(part, Strings) for part in points.parts):
+        return _side_by_side(points, sparse_type)
     if isinstance(points, Strings | Table):
         return np.array(points.values(), dtype=object)
     if not isinstance(points, CSR):
         return points if sparse_type is None else _sparse_class(sparse_type)(points)
     arrays = (points.data, points.indices, points.indptr)
     return _sparse_class(sparse_type or "csr_array")(arrays, shape=points.shape)
+
+
+def _side_by_side(table: Table, sparse_type: str | None) -> Any:
+    """Return parts of numbers as one array, a sparse one where a part is."""
+    if not any(isinstance(part, CSR) for part in table.parts):
+        whole = np.hstack([cast("NDArray[Any]", part) for part in table.parts])
+        return whole if sparse_type is None else _sparse_class(sparse_type)(whole)
+    import scipy.sparse as sp
+
+    whole = sp.hstack([as_scipy(part, "csr_array") for part in table.parts], format="csr")
+    return _sparse_class(sparse_type or "csr_array")(whole)
 
 
 def _sparse_class(name: str) -> Any:
@@ -226,7 +239,7 @@ def array_type(X: Any) -> str:
 
 
 def from_core(
-    parts: Sequence[Any], dtype: type[Float], texts: tuple[bool, ...] | None, n_columns: int
+    parts: Sequence[Any], dtype: type[Float], texts: tuple[bool, ...] | None
 ) -> AnyPoints:
     """Return points of the parts that the core gives; `texts` as `texts_of` gave them."""
     n_strings = sum(isinstance(part, tuple) and len(part) == 2 for part in parts)
@@ -241,7 +254,7 @@ def from_core(
         elif len(part) == 2:
             found.append(Strings(*part, next(are_text)))
         else:
-            data, indices, indptr = part
+            data, indices, indptr, n_columns = part
             shape = (len(indptr) - 1, n_columns)
             found.append(
                 CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)

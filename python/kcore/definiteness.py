@@ -310,8 +310,10 @@ def _of_matrix(given: Any) -> _Source:
 
 
 def _of_kernel(kernel: Kernel, X: Any) -> _Source:
-    points = as_type(kernel._read(X, "X"), np.dtype(np.float64))
-    compiled = kernel._compile(X, points)
+    points = kernel._read(X, "X")
+    bound = kernel._bound_to(X, points)
+    points = as_type(points if bound is None else bound.points, np.dtype(np.float64))
+    compiled = kernel._compile(bound)
     own = _core.diag(compiled, points, None, 0)  # and samples that are not finite are named
 
     def rows(begin: int, end: int) -> Array:

@@ -25,6 +25,7 @@ array([1.3935, 0.2131])
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any, NamedTuple, cast
@@ -33,7 +34,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._kernel import Kernel
+from kcore._binding import extend
+from kcore._kernel import Kernel, Node
+from kcore._plain import kernel_from_plain, kernel_to_plain
 from kcore._points import (
     AnyPoints,
     Float,
@@ -47,19 +50,42 @@ from kcore._points import (
 )
 from kcore._threads import n_threads
 from kcore._validate import as_real, as_reals, brief, feature_names, is_sparse, refuse_non_finite
-from kcore.kernels import kernel_of
 
 __all__ = ["Function"]
 
 _MOST_TERMS_SHOWN = 2048  # a norm of so many takes some milliseconds
 
 
-class _Reading(NamedTuple):
-    """What is known of the samples that a function was made of."""
+class Reading(NamedTuple):
+    """How the samples were read that a function was made of.
 
-    names: NDArray[np.object_] | None  # of the columns of a data frame
-    texts: tuple[bool, ...] | None  # of parts of strings: whether they are text
-    sparse_type: str | None  # SciPy's class
+    Attributes
+    ----------
+    names : ndarray of object or None
+        Of the columns of a data frame.
+    nodes : list of (name, parameters)
+        The kernel as the core was told of it.
+    n_columns : int
+        Of the samples.
+    widths : tuple of int or None
+        How many columns functions in the kernel made of them; None where there are none.
+    texts, kept_texts : tuple of bool, or None
+        Of their parts of strings, and of those that the core keeps: whether they are text.
+    sparse_type : str or None
+        SciPy's class for the points.
+    """
+
+    names: NDArray[np.object_] | None
+    nodes: list[Node]
+    n_columns: int
+    widths: tuple[int, ...] | None
+    texts: tuple[bool, ...] | None
+    kept_texts: tuple[bool, ...] | None
+    sparse_type: str | None
+
+    def is_like(self, other: Reading) -> bool:
+        """Say whether the same is read of samples."""
+        return (self.n_columns, self.widths) == (other.n_columns, other.widths)
 
 
 class Function:
@@ -97,7 +123,7 @@ class Function:
 
     _function: _core.Function
     _kernel: Kernel
-    _reading: _Reading
+    _reading: Reading
     _square: float | None  # <f, f>, once it is known
 
     def __init__(self, kernel: Kernel, X: ArrayLike | Any, coefficients: ArrayLike) -> None:
@@ -112,21 +138,30 @@ class Function:
             )
         refuse_non_finite(coef, "coefficients", ("position",))
         bound = kernel._bound_to(X, points)
-        sparse_type = array_type(X) if is_sparse(X) else None
+        nodes = kernel._nodes() if bound is None else bound.nodes
+        kept = points if bound is None else bound.points
         self._fill(
-            bound,
-            _made(bound, X, points, coef),
-            _Reading(feature_names(X), texts_of(points), sparse_type),
+            kernel,
+            _made(nodes, kept, kept.dtype == np.float32, coef),
+            Reading(
+                feature_names(X),
+                nodes,
+                points.shape[1],
+                None if bound is None else bound.widths,
+                texts_of(points),
+                texts_of(kept),
+                array_type(X) if is_sparse(X) else None,
+            ),
         )
 
-    def _fill(self, kernel: Kernel, core: _core.Function, reading: _Reading) -> None:
+    def _fill(self, kernel: Kernel, core: _core.Function, reading: Reading) -> None:
         self._kernel = kernel
         self._function = core
         self._reading = reading
         self._square = None
 
     @classmethod
-    def _of(cls, kernel: Kernel, core: _core.Function, reading: _Reading) -> Function:
+    def _of(cls, kernel: Kernel, core: _core.Function, reading: Reading) -> Function:
         made = object.__new__(cls)
         made._fill(kernel, core, reading)
         return made
@@ -135,12 +170,15 @@ class Function:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel; columns that it reads by name are numbers."""
+        """The kernel."""
         return self._kernel
 
     @property
     def points(self) -> Any:
-        """The points x_i, as an array, a sparse matrix where they were one, or cells."""
+        """The points x_i, as an array, a sparse matrix where they were one, or cells.
+
+        Where functions in the kernel made columns of them, what the kernel reads is kept.
+        """
         return as_scipy(self._points(), self._reading.sparse_type)
 
     @property
@@ -189,11 +227,12 @@ class Function:
         points = self._kernel._read(X, "X")
         refuse_other_texts(points, self._reading.texts, "X", "in the points of the function")
         _refuse_other_names(feature_names(X), self._reading.names, "X")
-        n_columns = self._function.describe()["n_cols"]
+        n_columns, widths = self._reading.n_columns, self._reading.widths
         if points.shape[1] != n_columns:
             raise ValueError(
                 f"X has {points.shape[1]} columns, the points of the function have {n_columns}"
             )
+        points = extend(self._kernel, widths, X, points, "X")
         values = self._function.evaluate(points, 0 if n_jobs is None else n_threads(n_jobs))
         return values[:, 0]
 
@@ -251,7 +290,7 @@ class Function:
         if not isinstance(other, Function):
             return NotImplemented
         self._check_space(other)
-        reading = _Reading(*(x if x is not None else z for x, z in self._pairs(other)))
+        reading = Reading(*(x if x is not None else z for x, z in self._pairs(other)))
         return Function._of(self._kernel, self._function.combine(a, b, other._function), reading)
 
     def _pairs(self, other: Function) -> Iterable[tuple[Any, Any]]:
@@ -264,8 +303,8 @@ class Function:
                 "the functions belong to the spaces of different kernels: "
                 f"{self._kernel!r} and {other._kernel!r}"
             )
-        mine, others = (f._function.describe()["n_cols"] for f in (self, other))
-        if mine != others:
+        mine, others = self._reading.n_columns, other._reading.n_columns
+        if not self._reading.is_like(other._reading):
             raise ValueError(
                 f"the points of the functions have different columns: {mine} and {others} of them"
             )
@@ -330,7 +369,7 @@ class Function:
         is_f32 = info["dtype"] == _core.F32
         points, sizes = self._points(), abs(self.coefficients)
         ones = np.ones(len(sizes))
-        rows = _core.make_function(self._kernel._compile(None, points), points, is_f32, ones)
+        rows = _made(self._reading.nodes, points, is_f32, ones)
         _, largest = rows.contributions(points, 1, 0)
         terms = float(sizes @ abs(largest[:, 0, 0])) * float(sizes.sum())
         unit = 2.0**-24 if is_f32 else 2.0**-53
@@ -341,7 +380,7 @@ class Function:
     def _points(self) -> AnyPoints:
         info = self._function.describe()
         dtype: type[Float] = np.float32 if info["dtype"] == _core.F32 else np.float64
-        return from_core(self._function.vectors(), dtype, self._reading.texts, info["n_cols"])
+        return from_core(self._function.vectors(), dtype, self._reading.kept_texts)
 
     def __copy__(self) -> Function:
         return self
@@ -351,8 +390,13 @@ class Function:
 
     def __reduce__(self) -> tuple[Any, ...]:
         is_f32 = self._function.describe()["dtype"] == _core.F32
+        kernel = kernel_to_plain(self._kernel)
+        if kernel is None:
+            raise pickle.PicklingError(
+                f"a function in the kernel {self._kernel!r} cannot be found again by its name"
+            )
         return _from_numbers, (
-            self._kernel._nodes(),
+            kernel,
             to_plain(self._points()),
             is_f32,
             self.coefficients,
@@ -363,19 +407,20 @@ class Function:
 # ---- Making them
 
 
-def _made(kernel: Kernel, X: Any, points: AnyPoints, coef: NDArray[np.float64]) -> _core.Function:
+def _made(
+    nodes: list[Node], points: AnyPoints, is_f32: bool, coef: NDArray[np.float64]
+) -> _core.Function:
     numbers = np.ascontiguousarray(coef, dtype=np.float64)
-    compiled = kernel._compile(X, points)
-    return _core.make_function(compiled, points, points.dtype == np.float32, numbers)
+    return _core.make_function(_core.CompiledKernel(nodes), points, is_f32, numbers)
 
 
 def _from_numbers(
-    nodes: Any, plain: Any, is_f32: bool, coef: NDArray[np.float64], reading: tuple[Any, ...]
+    kernel: Any, plain: Any, is_f32: bool, coef: NDArray[np.float64], reading: tuple[Any, ...]
 ) -> Function:
     """Return the function that was taken apart for a pickle."""
-    kernel, points = kernel_of(nodes), from_plain(plain)
-    core = _core.make_function(kernel._compile(None, points), points, is_f32, coef)
-    return Function._of(kernel, core, _Reading(*reading))
+    known = Reading(*reading)
+    core = _made(known.nodes, cast("AnyPoints", from_plain(plain)), is_f32, coef)
+    return Function._of(cast("Kernel", kernel_from_plain(kernel)), core, known)
 
 
 def section(kernel: Kernel, x: Any) -> Function:
@@ -394,14 +439,9 @@ def section(kernel: Kernel, x: Any) -> Function:
 
 
 def outputs_of(
-    kernel: Kernel,
-    core: _core.Function,
-    names: NDArray[np.object_] | None,
-    texts: tuple[bool, ...] | None,
-    sparse_type: str | None,
+    kernel: Kernel, core: _core.Function, reading: Reading
 ) -> Function | tuple[Function, ...]:
     """Return the outputs of a model's function, without intercepts: a tuple of several."""
-    reading = _Reading(names, texts, sparse_type)
     n_outputs = core.describe()["n_outputs"]
     outputs = tuple(Function._of(kernel, core.output(k), reading) for k in range(n_outputs))
     return outputs[0] if n_outputs == 1 else outputs
