@@ -2,9 +2,9 @@
 
 Run by ``make bench-decomposition``. Both get the same samples, in float32 and in float64, side by
 side in this process with the same number of threads. What they found is judged in float64 from the
-samples: components by max |HKH v - lambda v| / lambda_1, a Nystroem map by tr(K - phi phi') / tr(K).
-A time counts where that of kcore is at most twice scikit-learn's, or within what was asked (1e-6, the
-default of `tol`). Memory is the most that NumPy held beyond the samples.
+samples: components by max |HKH v - lambda v| / lambda_1, a Nystroem map by tr(K - phi phi') over
+tr(K). A time counts where that of kcore is at most twice scikit-learn's, or within what was asked
+(1e-6, the default of `tol`). Memory is the most that NumPy held beyond the samples.
 """
 
 from __future__ import annotations

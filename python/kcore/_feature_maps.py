@@ -458,7 +458,7 @@ class RandomFourierMap(KernelMap):
         scale = dtype.type(1.0 / np.sqrt(len(state.vectors)))
         n_pairs = state.n_columns // 2
         # Angles in float64: a large one in float32 has no digits behind the point.
-        angles = KernelValues(state.kernel, None, state.vectors)
+        angles = KernelValues(state.compiled, None, state.vectors)
         for rows, block in angles.strips(points, np.dtype(np.float64), self._n_threads()):
             out[rows, 1::2] = np.sin(block[:, :n_pairs])
             out[rows, 0 : 2 * n_pairs : 2] = np.cos(block[:, :n_pairs])

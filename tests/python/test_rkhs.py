@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import kcore
 from conftest import assert_same_bits
-from kcore import kernels
-from kcore.kernels import RBF, Delta, Linear, Polynomial, Sigmoid, kernel_of
+from kcore.kernels import RBF, Delta, Linear, Polynomial, Sigmoid
 from kcore.rkhs import Function
 from test_kernels import COMPOSED, LEAVES
 
@@ -312,23 +311,6 @@ def test_functions_are_immutable_and_copied_and_pickled_by_value(rng):
     f.points[:] = 0  # a copy
     f.coefficients[:] = 0
     assert_same_bits(f(Z), before)
-
-
-@pytest.mark.parametrize("kernel", [*ALL, Delta(), Delta().on([1]) + RBF().on([0])], ids=repr)
-def test_a_kernel_comes_back_from_its_expression(kernel):
-    bound = kernel._bind(D, None)
-    assert kernel_of(bound._nodes()) == bound
-    assert kernel_of(bound._nodes())._nodes() == bound._nodes()
-
-
-def test_every_leaf_of_the_module_comes_back():
-    leaves = {
-        name
-        for name in kernels.__all__
-        if isinstance(kind := getattr(kernels, name), type)
-        and kind not in (kernels.Kernel, *(kind for kind, _ in kernels._OPERATORS.values()))
-    }
-    assert leaves == {kind.__name__ for kind in kernels._LEAVES.values()}
 
 
 def test_repr_says_kernel_terms_and_norm(rng):
