@@ -25,7 +25,7 @@
 #define KC_DIRECT_DIFF_MAX 64
 
 /* Selections of columns that a set can have. */
-#define KC_MAX_SELECTIONS 16
+#define KC_MAX_SELECTIONS 64
 
 typedef struct kc_packed {
     const char *name; /* what messages call the points; the caller's: not for use after its call */

@@ -78,6 +78,7 @@ extern const kc_leaf kc_leaf_function; /* has no row in the table: it needs more
 
 extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1, kc_base_min, kc_base_minmax;
 extern const kc_base kc_base_chi2, kc_base_tanimoto, kc_base_equal, kc_base_anova;
+extern const kc_base kc_base_same_string;
 
 kc_definiteness kc_always_positive(const kc_node *leaf);
 
