@@ -25,7 +25,8 @@ SIMPLEST: Case = {
     "density": 1.0, "n_jobs": 1, "bias": True, "distinct": False,
 }  # fmt: skip
 
-LEAVES = ["linear", "rbf", "poly", "sigmoid", "laplacian"]
+LEAVES = ["linear", "rbf", "poly", "sigmoid", "laplacian", "rational", "tanimoto", "hamming", "anova"]
+HISTOGRAM_LEAVES = ["chi2", "additive", "intersection", "minmax"]  # of samples without -
 NODES = ["add", "mul", "scale", "pow", "exp"]
 
 
@@ -53,9 +54,10 @@ def draw(rng: np.random.Generator) -> Case:
 
 def _tree(rng: np.random.Generator) -> list[str]:
     """An expression in reverse Polish order; words that find too few operands are passed over."""
-    words = [pick(rng, *LEAVES)]
+    leaves = LEAVES + HISTOGRAM_LEAVES if rng.random() < 0.3 else LEAVES
+    words = [pick(rng, *leaves)]
     for _ in range(int(rng.integers(0, 4))):
-        words += [pick(rng, *LEAVES), pick(rng, *NODES)]
+        words += [pick(rng, *leaves), pick(rng, *NODES)]
     return words
 
 
@@ -64,13 +66,21 @@ def kernel_of(case: Case) -> kernels.Kernel:
     gamma, coef0, degree = case["gamma"], case["coef0"], case["degree"]
     stack: list[Any] = []
     for word in case["tree"]:
-        if word in LEAVES:
+        if word in LEAVES + HISTOGRAM_LEAVES:
             stack.append({
                 "linear": kernels.Linear(),
                 "rbf": kernels.RBF(gamma),
                 "poly": kernels.Polynomial(degree, gamma, coef0),
                 "sigmoid": kernels.Sigmoid(gamma, coef0),
                 "laplacian": kernels.Laplacian(gamma),
+                "rational": kernels.RationalQuadratic(1 + gamma, 0.5 + degree / 2),
+                "tanimoto": kernels.Tanimoto(),
+                "hamming": kernels.Hamming(),
+                "anova": kernels.ANOVA(gamma),
+                "chi2": kernels.Chi2(gamma),
+                "additive": kernels.AdditiveChi2(),
+                "intersection": kernels.HistogramIntersection(),
+                "minmax": kernels.MinMax(),
             }[word])  # fmt: skip
         elif word in ("scale", "pow", "exp") and stack:
             top = stack.pop()
@@ -89,6 +99,8 @@ def make(case: Case, n: int, storage: str, seed: int) -> tuple[Any, Any]:
     """Samples of one side, as they are stored and as numbers."""
     X = samples.make(case["data"], n, case["d"], seed)
     X *= np.random.default_rng(seed).random(X.shape) <= case["density"]
+    if set(case["tree"]) & set(HISTOGRAM_LEAVES):
+        X = abs(X)
     return samples.store(X, storage, case["dtype"])
 
 

@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 
 from conftest import assert_same_bits, assert_within_bound
 from kcore import SVC, _core, _threads, kernels
-from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial, Sigmoid, exp
+from kcore.kernels import (
+    RBF,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Tanimoto,
+    exp,
+)
 
 LEAVES = [
     Linear(),
@@ -28,6 +39,9 @@ LEAVES = [
     Matern(nu=0.5, length_scale=2.0),
     Matern(nu=1.5, length_scale=0.7),
     Matern(nu=2.5, length_scale=3.0),
+    RationalQuadratic(length_scale=2.0),
+    RationalQuadratic(length_scale=0.8, alpha=2.5),
+    Tanimoto(),
 ]
 COMPOSED = [
     RBF(gamma=0.3) + Linear(),

@@ -6,7 +6,6 @@
 
 #include "kernel/kc_leaf.h"
 #include "kernel/kc_plan.h"
-#include "kernel/kc_refusal.h"
 
 bool kc_kernel_is_plain(const kc_kernel *kernel)
 {
