@@ -25,7 +25,17 @@ SIMPLEST: Case = {
     "density": 1.0, "n_jobs": 1, "bias": True, "distinct": False,
 }  # fmt: skip
 
-LEAVES = ["linear", "rbf", "poly", "sigmoid", "laplacian", "rational", "tanimoto", "hamming", "anova"]
+LEAVES = [
+    "linear",
+    "rbf",
+    "poly",
+    "sigmoid",
+    "laplacian",
+    "rational",
+    "tanimoto",
+    "hamming",
+    "anova",
+]
 HISTOGRAM_LEAVES = ["chi2", "additive", "intersection", "minmax"]  # of samples without -
 NODES = ["add", "mul", "scale", "pow", "exp"]
 

@@ -214,7 +214,8 @@ static ref_value chi2_value(const double *x, const double *z, size_t d, kc_dtype
         sum += both == 0 ? 0 : difference * difference / both;
     }
     if (d > DIRECT_SUM_MAX)
-        return (ref_value){sum, 2 * g(d + 4, dtype) * sum_of_sizes(x, z, d) + (long double)d * least};
+        return (ref_value){sum,
+                           2 * g(d + 4, dtype) * sum_of_sizes(x, z, d) + (long double)d * least};
     return (ref_value){sum, g(d + 4, dtype) * sum + (long double)d * least};
 }
 
@@ -234,8 +235,8 @@ static ref_value ratio_of(ref_value part, ref_value total, kc_dtype dtype)
 
     if (total.value == 0)
         return ref_exact(1);
-    return round_once(value, (part.bound + fabsl(value) * total.bound) / (total.value - total.bound),
-                      dtype);
+    return round_once(
+        value, (part.bound + fabsl(value) * total.bound) / (total.value - total.bound), dtype);
 }
 
 /* Of a part with what the other one has besides: `both` is their sum. */

@@ -382,8 +382,8 @@ static void check_list(list_fn *list, bool is_histogram)
 
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < COUNT(features); i++) {
-            sides s = make_sides(features[i], features[i] > 1000 ? 0.02 : 0.3, is_histogram,
-                                 dtypes[k]);
+            sides s =
+                make_sides(features[i], features[i] > 1000 ? 0.02 : 0.3, is_histogram, dtypes[k]);
 
             n_leaves = list(features[i], leaves);
             n_most = kc_max(n_most, n_leaves);

@@ -37,8 +37,8 @@ static void check_batch(const double *x, size_t n, kc_dtype dtype, double *worst
 static void check_worst(const char *range, kc_dtype dtype, const double *worst)
 {
     for (size_t t = 0; t < n_tiers; t++) {
-        printf("     log(1 + x) %s %-7s %s: %.3f ulp\n", ref_dtype_name(dtype), tiers[t].name, range,
-               worst[t]);
+        printf("     log(1 + x) %s %-7s %s: %.3f ulp\n", ref_dtype_name(dtype), tiers[t].name,
+               range, worst[t]);
         CHECK(worst[t] <= 2);
     }
 }

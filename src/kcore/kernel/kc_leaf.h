@@ -38,8 +38,8 @@ typedef struct kc_node {
  * leaves the values of the base. */
 typedef struct kc_base {
     const char *name;
-    uint32_t takes; /* KC_TAKES_... */
-    bool is_shared; /* its values do not depend on the leaf */
+    uint32_t takes;        /* KC_TAKES_... */
+    bool is_shared;        /* its values do not depend on the leaf */
     bool refuses_negative; /* numbers below 0, which kc_prepare looks for */
 
     /* Of one value, in multiply-adds, in the mean over the pairs. */

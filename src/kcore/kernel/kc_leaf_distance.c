@@ -95,7 +95,8 @@ const kc_leaf kc_leaf_matern = {
     .fault = matern_fault,
 };
 
-/* ---- Rational quadratic ----------------------------------------------------------------------- */
+/* ---- Rational quadratic -----------------------------------------------------------------------
+ */
 
 static const kc_setting rational_params[] = {
     {"length_scale", "real", 1.0, 0.0, DBL_MAX, 1, "what the distance is divided by"},

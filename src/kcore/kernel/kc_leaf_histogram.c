@@ -3,7 +3,8 @@
 
 #include "kernel/kc_leaf.h"
 
-/* ---- chi^2 ------------------------------------------------------------------------------------ */
+/* ---- chi^2 ------------------------------------------------------------------------------------
+ */
 
 static const kc_setting params[] = {
     {"gamma", "real", 1.0, 0.0, DBL_MAX, 0, "inverse of the distance at which K is 1 / e"},
@@ -48,7 +49,8 @@ const kc_leaf kc_leaf_additive_chi2 = {
     .map = negate,
 };
 
-/* ---- Intersections ---------------------------------------------------------------------------- */
+/* ---- Intersections ----------------------------------------------------------------------------
+ */
 
 const kc_leaf kc_leaf_histogram_intersection = {
     .info = {"histogram_intersection", "sum_t min(x_t, z_t)", NULL, 0},

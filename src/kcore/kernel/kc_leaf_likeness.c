@@ -10,7 +10,8 @@ const kc_leaf kc_leaf_tanimoto = {
     .definiteness = kc_always_positive,
 };
 
-/* ---- Hamming ---------------------------------------------------------------------------------- */
+/* ---- Hamming ----------------------------------------------------------------------------------
+ */
 
 /* One column of strings is a feature, too. */
 static const kc_base *base_of(const kc_packed *z)
@@ -56,11 +57,13 @@ const kc_leaf kc_leaf_hamming = {
     .definiteness = kc_always_positive,
 };
 
-/* ---- ANOVA ------------------------------------------------------------------------------------ */
+/* ---- ANOVA ------------------------------------------------------------------------------------
+ */
 
 static const kc_setting params[] = {
-    {"gamma", "real", 1.0, 0.0, DBL_MAX, 0, "inverse of the squared difference at which a factor's "
-                                            "second term is 1 / e"},
+    {"gamma", "real", 1.0, 0.0, DBL_MAX, 0,
+     "inverse of the squared difference at which a factor's "
+     "second term is 1 / e"},
 };
 
 /* A product of sums of kernels.  It is 2^d for a sample with itself: it may overflow. */

@@ -24,8 +24,8 @@ static double value_at(const kc_packed *x, size_t i, size_t t, size_t *col)
 static bool has_negative(kc_call *call, const kc_packed *x, bool *is_stopped)
 {
     const bool is_sparse = x->storage == KC_CSR;
-    const size_t n_values = is_sparse ? (size_t)x->indptr[x->n]
-                                      : kc_round_up(x->n, kc_panel_width(x->dtype)) * x->d;
+    const size_t n_values =
+        is_sparse ? (size_t)x->indptr[x->n] : kc_round_up(x->n, kc_panel_width(x->dtype)) * x->d;
     const char *values = is_sparse ? x->vals : x->panels;
     const kc_ops *ops = kc_ops_of(x->dtype);
 
@@ -41,8 +41,9 @@ static bool has_negative(kc_call *call, const kc_packed *x, bool *is_stopped)
 }
 
 /* Names the first one, by rows of the caller's. */
-static kc_status fail_negative(const kc_packed *x, const kc_node *node, const kc_column_list *columns,
-                               const int32_t *order, const char *name, kc_error *err)
+static kc_status fail_negative(const kc_packed *x, const kc_node *node,
+                               const kc_column_list *columns, const int32_t *order,
+                               const char *name, kc_error *err)
 {
     size_t worst_row = SIZE_MAX, worst_col = 0;
     double worst = 0;

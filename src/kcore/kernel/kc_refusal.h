@@ -8,8 +8,8 @@
 /* Whether a kernel takes not all numbers. */
 bool kc_refuses_some(const kc_kernel *kernel);
 
-/* The error names argument, row, column and value; sample i is the caller's row order[i], or i where
- * order is NULL.  Selections of columns have been packed. */
+/* The error names argument, row, column and value; sample i is the caller's row order[i], or i
+ * where order is NULL.  Selections of columns have been packed. */
 kc_status kc_refuse(kc_call *call, const kc_kernel *kernel, const int32_t *order,
                     const kc_packed *points);
 

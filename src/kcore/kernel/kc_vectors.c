@@ -89,9 +89,10 @@ static bool sums(const kc_node *leaf, const kc_packed *x, size_t row_begin, size
         const size_t row = row_begin + i, n = x->storage == KC_CSR
                                                   ? (size_t)(x->indptr[row + 1] - x->indptr[row])
                                                   : x->d;
-        const void *from = x->storage == KC_CSR
-                               ? kc_at((void *)x->vals, (size_t)x->indptr[row], x->dtype)
-                               : kc_at(x->panels, row / width * width * x->d + row % width, x->dtype);
+        const void *from =
+            x->storage == KC_CSR
+                ? kc_at((void *)x->vals, (size_t)x->indptr[row], x->dtype)
+                : kc_at(x->panels, row / width * width * x->d + row % width, x->dtype);
         const size_t step = x->storage == KC_CSR ? 1 : width;
         double wide = 0;
         float narrow = 0;

@@ -21,9 +21,9 @@ typedef enum kc_sum {
     KC_SUM_ANOVA /* a product: of the leaf's gamma */
 } kc_sum;
 
-/* Up to this many features, sum |x - z| and sum (x - z)^2 / (x + z) are added up feature by feature.
- * Beyond, they are made of the sums of x and of z, and of one over what both samples have: sparse
- * samples have little in common, and a merge of their columns would cost many times more. */
+/* Up to this many features, sum |x - z| and sum (x - z)^2 / (x + z) are added up feature by
+ * feature. Beyond, they are made of the sums of x and of z, and of one over what both samples have:
+ * sparse samples have little in common, and a merge of their columns would cost many times more. */
 #define KC_DIRECT_SUM_MAX ((size_t)1024)
 
 /* Whether a sum takes what either of two sparse samples has, not only what both have. */

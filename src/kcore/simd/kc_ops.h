@@ -100,9 +100,9 @@ typedef struct kc_ops {
     void (*map_rbf)(void *k, size_t n_rows, size_t n, const void *row_norms, const void *norms,
                     double gamma); /* [n_rows][n] dot products to RBF values */
     void (*map_sq_dist)(void *k, size_t n_rows, size_t n, const void *row_norms,
-                        const void *norms);            /* ... to squared distances */
+                        const void *norms); /* ... to squared distances */
     void (*map_tanimoto)(void *k, size_t n_rows, size_t n, const void *row_norms,
-                         const void *norms); /* ... to x.z / (|x|^2 + |z|^2 - x.z) */
+                         const void *norms);               /* ... to x.z / (|x|^2 + |z|^2 - x.z) */
     void (*map_exp)(void *k, size_t n, double factor);     /* exp(factor k) */
     void (*map_log1p)(void *k, size_t n, double factor);   /* log(1 + factor k), >= 0 both */
     void (*map_inverse)(void *k, size_t n, double factor); /* 1 / (1 + factor k) */
