@@ -279,8 +279,8 @@ class Hamming(Kernel):
                 f"columns has {len(listed)} columns, weights has {len(self.weights)} numbers"
             )
         if self.weights is None and is_list and 1 < len(listed) <= MAX_WEIGHTS:
-            return Hamming((1.0,) * len(listed)).on(listed)
-        return super().on(listed)
+            return Hamming((1.0,) * len(listed)).on(columns)
+        return super().on(columns)
 
     def _read(self, X: Any, name: str) -> AnyPoints:
         points = super()._read(X, name)
