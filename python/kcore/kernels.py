@@ -9,6 +9,17 @@
 `Matern` (nu, length_scale)           (1 + s + ...) exp(-s), s = sqrt(2 nu) |x - z| / length_scale
 `Periodic` (length_scale,             exp(-2 sum_t sin^2(pi (x_t - z_t) / periodicity) /
 periodicity)                          length_scale^2)
+`RationalQuadratic` (length_scale,    (1 + |x - z|^2 / (2 alpha length_scale^2))^-alpha
+alpha)
+`Chi2` (gamma)                        exp(-gamma sum_t (x_t - z_t)^2 / (x_t + z_t)); of histograms
+`AdditiveChi2` ()                     -sum_t (x_t - z_t)^2 / (x_t + z_t); of histograms
+`HistogramIntersection` ()            sum_t min(x_t, z_t); of histograms
+`MinMax` ()                           sum_t min(x_t, z_t) / sum_t max(x_t, z_t); of histograms
+`Tanimoto` ()                         x.z / (|x|^2 + |z|^2 - x.z)
+`Cosine` ()                           x.z / (|x| |z|)
+`Hamming` (weights)                   share of the features with x_t = z_t; numbers or strings
+`ANOVA` (gamma)                       product over t of 1 + exp(-gamma (x_t - z_t)^2)
+`Constant` (value)                    value, of any samples
 `Delta` ()                            1 where x = z, else 0; of strings
 ``K1 + K2``, ``K1 * K2``              sum and product of the values
 ``a * K``                             a K(x, z); indefinite where a < 0, as is ``K1 - K2``
@@ -59,29 +70,51 @@ from kcore._kernel import (
     Sum,
     set_fields,
 )
+from kcore._leaves_numbers import (
+    ANOVA,
+    AdditiveChi2,
+    Chi2,
+    Constant,
+    Cosine,
+    Hamming,
+    HistogramIntersection,
+    MinMax,
+    RationalQuadratic,
+    Tanimoto,
+)
 from kcore._readings import Applied, Mapped, Selected, as_gamma, as_list
 from kcore._validate import as_integer, as_real, brief
 
 __all__ = [
+    "ANOVA",
     "RBF",
+    "AdditiveChi2",
     "Applied",
+    "Chi2",
+    "Constant",
+    "Cosine",
     "Delta",
     "Exponential",
+    "Hamming",
+    "HistogramIntersection",
     "Kernel",
     "Laplacian",
     "Linear",
     "Mapped",
     "Matern",
+    "MinMax",
     "Normalized",
     "Periodic",
     "Polynomial",
     "Power",
     "Product",
     "RankOne",
+    "RationalQuadratic",
     "Scaled",
     "Selected",
     "Sigmoid",
     "Sum",
+    "Tanimoto",
     "exp",
     "rank_one",
 ]

@@ -174,6 +174,15 @@ def _good(function: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
+# They take no negative numbers.
+HISTOGRAM_KERNELS = (
+    kernels.Chi2,
+    kernels.AdditiveChi2,
+    kernels.HistogramIntersection,
+    kernels.MinMax,
+)
+
+
 def run(entry: Entry, me: Any, values: dict[str, Any]) -> Any:
     """Call with these values, the rest being good ones; parameters are set before."""
     for name in entry.parameters:
@@ -182,6 +191,8 @@ def run(entry: Entry, me: Any, values: dict[str, Any]) -> Any:
     given = _good(entry.call, entry.arguments)
     if isinstance(me, kernels.Kernel) and me._reads_strings():
         given |= {name: hostile.good_strings() for name in ("X", "Z") if name in given}
+    if isinstance(me, HISTOGRAM_KERNELS):
+        given |= {name: abs(hostile.good_samples()) for name in ("X", "Z") if name in given}
     given |= {name: values[name] for name in entry.arguments if name in values}
     if entry.name in OPERATORS:
         return entry.call(*(given[name] for name in entry.arguments))

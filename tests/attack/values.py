@@ -25,7 +25,22 @@ SIMPLEST: Case = {
     "density": 1.0, "n_jobs": 1, "bias": True, "distinct": False,
 }  # fmt: skip
 
-LEAVES = ["linear", "rbf", "poly", "sigmoid", "laplacian", "columns", "lengths", "map", "periodic"]
+LEAVES = [
+    "linear",
+    "rbf",
+    "poly",
+    "sigmoid",
+    "laplacian",
+    "columns",
+    "lengths",
+    "map",
+    "periodic",
+    "rational",
+    "tanimoto",
+    "hamming",
+    "anova",
+]
+HISTOGRAM_LEAVES = ["chi2", "additive", "intersection", "minmax"]  # of samples without -
 NODES = ["add", "mul", "scale", "pow", "exp"]
 
 
@@ -53,9 +68,10 @@ def draw(rng: np.random.Generator) -> Case:
 
 def _tree(rng: np.random.Generator) -> list[str]:
     """An expression in reverse Polish order; words that find too few operands are passed over."""
-    words = [pick(rng, *LEAVES)]
+    leaves = LEAVES + HISTOGRAM_LEAVES if rng.random() < 0.3 else LEAVES
+    words = [pick(rng, *leaves)]
     for _ in range(int(rng.integers(0, 4))):
-        words += [pick(rng, *LEAVES), pick(rng, *NODES)]
+        words += [pick(rng, *leaves), pick(rng, *NODES)]
     return words
 
 
@@ -66,7 +82,7 @@ def kernel_of(case: Case) -> kernels.Kernel:
     matrix = np.random.default_rng(case["seed"]).standard_normal((1 + case["degree"], case["d"]))
     stack: list[Any] = []
     for word in case["tree"]:
-        if word in LEAVES:
+        if word in LEAVES + HISTOGRAM_LEAVES:
             stack.append({
                 "linear": kernels.Linear(),
                 "rbf": kernels.RBF(gamma),
@@ -77,6 +93,14 @@ def kernel_of(case: Case) -> kernels.Kernel:
                 "lengths": kernels.Matern(1.5, [1 + value for value in by_column]),
                 "map": kernels.Polynomial(degree, gamma, coef0).on(matrix),
                 "periodic": kernels.Periodic(5.0, [1 + value for value in by_column]),
+                "rational": kernels.RationalQuadratic(1 + gamma, 0.5 + degree / 2),
+                "tanimoto": kernels.Tanimoto(),
+                "hamming": kernels.Hamming(),
+                "anova": kernels.ANOVA(gamma),
+                "chi2": kernels.Chi2(gamma),
+                "additive": kernels.AdditiveChi2(),
+                "intersection": kernels.HistogramIntersection(),
+                "minmax": kernels.MinMax(),
             }[word])  # fmt: skip
         elif word in ("scale", "pow", "exp") and stack:
             top = stack.pop()
@@ -95,6 +119,8 @@ def make(case: Case, n: int, storage: str, seed: int) -> tuple[Any, Any]:
     """Samples of one side, as they are stored and as numbers."""
     X = samples.make(case["data"], n, case["d"], seed)
     X *= np.random.default_rng(seed).random(X.shape) <= case["density"]
+    if set(case["tree"]) & set(HISTOGRAM_LEAVES):
+        X = abs(X)
     return samples.store(X, storage, case["dtype"])
 
 

@@ -112,10 +112,20 @@ def gram_cases() -> Iterator[Case]:
         "poly": kernels.Polynomial(3, 0.2, 1.0),
         "sigmoid": kernels.Sigmoid(0.1, 0.2),
         "laplacian": kernels.Laplacian(0.1),
+        "rational": kernels.RationalQuadratic(2.0, 1.5),
+        "tanimoto": kernels.Tanimoto(),
+        "hamming": kernels.Hamming(),
+        "anova": kernels.ANOVA(0.1).on(slice(None, 20)),
         "tree": kernels.exp(0.5 * kernels.RBF(0.2))
         + kernels.Linear() ** 2 * kernels.Laplacian(0.3),
     }
-    for d in (3, 70, 900):
+    histogram_leaves = {
+        "chi2": kernels.Chi2(0.1),
+        "additive chi2": kernels.AdditiveChi2(),
+        "intersection": kernels.HistogramIntersection(),
+        "minmax": kernels.MinMax(),
+    }
+    for d in (3, 70, 900, 1500):
         by_column = rng.random(d)
         leaves |= {
             "gamma by column": kernels.RBF(by_column) + kernels.Laplacian(by_column),
@@ -125,9 +135,10 @@ def gram_cases() -> Iterator[Case]:
         }
         dense = rng.standard_normal((150, d)) / np.sqrt(d)
         sparse = dense * (rng.random(dense.shape) < 0.05)
-        for name, kernel in leaves.items():
+        for name, kernel in (leaves | histogram_leaves).items():
+            sign = abs if name in histogram_leaves else np.positive
             for dtype in (np.float32, np.float64):
-                X, S = dense.astype(dtype), sp.csr_array(sparse.astype(dtype))
+                X, S = sign(dense.astype(dtype)), sp.csr_array(sign(sparse.astype(dtype)))
                 yield (
                     f"gram {name} d={d} {np.dtype(dtype).name}",
                     [kernel(X), kernel(X[:7], X), kernel.diag(X), kernel(S), kernel(S[:9], X)],

@@ -20,6 +20,22 @@ static kc_status make_leaf(kc_context *ctx, const ref_node *node, kc_kernel **ou
         return kc_kernel_leaf(ctx, "laplacian", others, 1, out, err);
     case OP_MATERN:
         return kc_kernel_leaf(ctx, "matern", matern, 2, out, err);
+    case OP_RATIONAL:
+        return kc_kernel_leaf(ctx, "rational_quadratic", others, 2, out, err);
+    case OP_CHI2:
+        return kc_kernel_leaf(ctx, "chi2", others, 1, out, err);
+    case OP_ADDITIVE_CHI2:
+        return kc_kernel_leaf(ctx, "additive_chi2", NULL, 0, out, err);
+    case OP_INTERSECTION:
+        return kc_kernel_leaf(ctx, "histogram_intersection", NULL, 0, out, err);
+    case OP_MINMAX:
+        return kc_kernel_leaf(ctx, "minmax", NULL, 0, out, err);
+    case OP_TANIMOTO:
+        return kc_kernel_leaf(ctx, "tanimoto", NULL, 0, out, err);
+    case OP_HAMMING:
+        return kc_kernel_leaf(ctx, "hamming", NULL, 0, out, err);
+    case OP_ANOVA:
+        return kc_kernel_leaf(ctx, "anova", others, 1, out, err);
     case OP_CONSTANT:
         return kc_kernel_leaf(ctx, "constant", others, 1, out, err);
     default:

@@ -13,6 +13,14 @@ typedef enum ref_op {
     OP_SIGMOID,
     OP_LAPLACIAN,
     OP_MATERN,   /* nu = degree + 1/2, length_scale = gamma */
+    OP_RATIONAL, /* length_scale = gamma, alpha = coef0 */
+    OP_CHI2,
+    OP_ADDITIVE_CHI2,
+    OP_INTERSECTION,
+    OP_MINMAX,
+    OP_TANIMOTO,
+    OP_HAMMING,
+    OP_ANOVA,
     OP_CONSTANT, /* gamma */
     OP_ADD,
     OP_MUL,

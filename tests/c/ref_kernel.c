@@ -12,6 +12,10 @@
 #define EXP_ULPS_F32 1
 #define EXP_ULPS_F64 2
 #define TANH_ULPS 4
+#define LOG_ULPS 2
+
+/* kernel/kc_vectors.h */
+#define DIRECT_SUM_MAX 1024
 
 static long double unit(kc_dtype dtype)
 {
@@ -59,12 +63,24 @@ ref_value ref_dot(const double *x, const double *z, size_t d, kc_dtype dtype)
     return (ref_value){sum, g(d, dtype) * size + (long double)d * 2 * tiny(dtype)};
 }
 
+/* sum |x| + sum |z| */
+static long double sum_of_sizes(const double *x, const double *z, size_t d)
+{
+    long double sum = 0;
+
+    for (size_t t = 0; t < d; t++)
+        sum += fabsl((long double)x[t]) + fabsl((long double)z[t]);
+    return sum;
+}
+
 ref_value ref_l1(const double *x, const double *z, size_t d, kc_dtype dtype)
 {
     long double sum = 0;
 
     for (size_t t = 0; t < d; t++)
         sum += fabsl((long double)x[t] - z[t]);
+    if (d > DIRECT_SUM_MAX)
+        return (ref_value){sum, 2 * g(d + 2, dtype) * sum_of_sizes(x, z, d)};
     return (ref_value){sum, g(d, dtype) * sum};
 }
 
@@ -171,6 +187,87 @@ static ref_value matern_value(const ref_node *leaf, ref_value sq_dist, kc_dtype 
     return ref_multiply(factor, ref_exp(s, -1, dtype), dtype);
 }
 
+/* (1 + s)^-alpha */
+static ref_value rational_value(const ref_node *leaf, ref_value sq_dist, kc_dtype dtype)
+{
+    const double factor = 0.5 / leaf->gamma / leaf->gamma / leaf->coef0;
+    const ref_value s = ref_affine(sq_dist, factor, 0, dtype);
+    const long double least = 1 + fmaxl(0, s.value - s.bound);
+    ref_value log = {log1pl(s.value), s.bound / least};
+
+    if (leaf->coef0 == 1)
+        return round_once(1 / (1 + s.value), s.bound / least / least + 2 * unit(dtype) / least,
+                          dtype);
+    log.bound += 2 * LOG_ULPS * unit(dtype) * log.value;
+    return ref_exp(log, -leaf->coef0, dtype);
+}
+
+/* Below the normal numbers, a term is off by one of them at the most. */
+static ref_value chi2_value(const double *x, const double *z, size_t d, kc_dtype dtype)
+{
+    const long double least = dtype == KC_F64 ? 0x1p-1022L : 0x1p-126L;
+    long double sum = 0;
+
+    for (size_t t = 0; t < d; t++) {
+        const long double difference = (long double)x[t] - z[t], both = (long double)x[t] + z[t];
+
+        sum += both == 0 ? 0 : difference * difference / both;
+    }
+    if (d > DIRECT_SUM_MAX)
+        return (ref_value){sum,
+                           2 * g(d + 4, dtype) * sum_of_sizes(x, z, d) + (long double)d * least};
+    return (ref_value){sum, g(d + 4, dtype) * sum + (long double)d * least};
+}
+
+static ref_value min_value(const double *x, const double *z, size_t d, kc_dtype dtype)
+{
+    long double sum = 0;
+
+    for (size_t t = 0; t < d; t++)
+        sum += fminl(x[t], z[t]);
+    return (ref_value){sum, g(d, dtype) * fabsl(sum)};
+}
+
+/* part / total; 1 where the total is 0. */
+static ref_value ratio_of(ref_value part, ref_value total, kc_dtype dtype)
+{
+    const long double value = part.value / total.value;
+
+    if (total.value == 0)
+        return ref_exact(1);
+    return round_once(
+        value, (part.bound + fabsl(value) * total.bound) / (total.value - total.bound), dtype);
+}
+
+/* Of a part with what the other one has besides: `both` is their sum. */
+static ref_value share_of(ref_value part, ref_value both, kc_dtype dtype)
+{
+    return ratio_of(part, ref_add(both, (ref_value){-part.value, part.bound}, dtype), dtype);
+}
+
+static ref_value hamming_value(const double *x, const double *z, size_t d, kc_dtype dtype)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < d; t++)
+        n += x[t] == z[t];
+    return round_once((long double)n / (long double)d, 0, dtype);
+}
+
+static ref_value anova_value(const ref_node *leaf, const double *x, const double *z, size_t d,
+                             kc_dtype dtype)
+{
+    ref_value product = {1, 0};
+
+    for (size_t t = 0; t < d; t++) {
+        const ref_value square = ref_sq_dist(x + t, z + t, 1, true, dtype);
+        const ref_value factor = ref_add(ref_exp(square, -leaf->gamma, dtype), ref_exact(1), dtype);
+
+        product = ref_multiply(product, factor, dtype);
+    }
+    return product;
+}
+
 static ref_value leaf_value(const ref_node *leaf, const double *x, const double *z, size_t d,
                             kc_dtype dtype)
 {
@@ -185,6 +282,27 @@ static ref_value leaf_value(const ref_node *leaf, const double *x, const double 
         return ref_exp(ref_l1(x, z, d, dtype), -leaf->gamma, dtype);
     case OP_POLYNOMIAL:
         return ref_power(ref_affine(dot, leaf->gamma, leaf->coef0, dtype), leaf->degree, dtype);
+    case OP_RATIONAL:
+        return rational_value(leaf, ref_sq_dist(x, z, d, d <= KC_DIRECT_DIFF_MAX, dtype), dtype);
+    case OP_CHI2:
+        return ref_exp(chi2_value(x, z, d, dtype), -leaf->gamma, dtype);
+    case OP_ADDITIVE_CHI2:
+        return ref_affine(chi2_value(x, z, d, dtype), -1, 0, dtype);
+    case OP_INTERSECTION:
+        return min_value(x, z, d, dtype);
+    case OP_MINMAX: {
+        const long double both = sum_of_sizes(x, z, d);
+
+        return share_of(min_value(x, z, d, dtype), (ref_value){both, g(d + 1, dtype) * both},
+                        dtype);
+    }
+    case OP_TANIMOTO:
+        return share_of(dot, ref_add(ref_dot(x, x, d, dtype), ref_dot(z, z, d, dtype), dtype),
+                        dtype);
+    case OP_HAMMING:
+        return hamming_value(x, z, d, dtype);
+    case OP_ANOVA:
+        return anova_value(leaf, x, z, d, dtype);
     case OP_CONSTANT:
         return ref_affine(ref_exact(leaf->gamma), 1, 0, dtype);
     case OP_SIGMOID:

@@ -4,12 +4,17 @@
  * The bounds are those of docs/numerics.md.  They count roundings, u = 2^-24 (f32) or 2^-53 (f64)
  * each, with g(n) = n u / (1 - n u):
  *
- *     x.z           g(d) sum |x_t z_t|
- *     sum (x - z)^2 g(d + 2) times itself                          up to KC_DIRECT_DIFF_MAX
- * features |x - z|^2     g(d) (|x|^2 + |z|^2 + 2 sum |x_t z_t|) + u (|x|^2 + |z|^2 + |x - z|^2)
- * beyond sum |x - z|   g(d) times itself exp           1 ulp (f32), 2 ulp (f64); the argument's
- * error is passed on tanh          4 ulp, the same b^m           g(m) times itself, and what the
- * error of b becomes
+ *     x.z, sum min(x, z)  g(d) sum |x_t z_t|, g(d) times itself
+ *     sum (x - z)^2       g(d + 2) times itself, up to KC_DIRECT_DIFF_MAX features
+ *     |x - z|^2           g(d) (|x|^2 + |z|^2 + 2 sum |x_t z_t|) + u (|x|^2 + |z|^2 + |x - z|^2)
+ *                         beyond
+ *     sum |x - z|         g(d) times itself, up to DIRECT_SUM_MAX features; beyond, g(d + 2) times
+ *                         the sums of |x| and |z|, twice: so for sum (x - z)^2 / (x + z), with
+ *                         g(d + 4)
+ *     exp                 1 ulp (f32), 2 ulp (f64); the argument's error is passed on
+ *     log(1 + s)          2 ulp, the same
+ *     tanh                4 ulp, the same
+ *     b^m                 g(m) times itself, and what the error of b becomes
  *
  * and one more for every other operation, and for parameters, which are rounded to f32 first. */
 #ifndef REF_KERNEL_H

@@ -192,6 +192,7 @@ static void definiteness_follows_from_the_expression(void)
     const ref_node rbf = {.op = OP_RBF, .gamma = 1}, linear = {.op = OP_LINEAR};
     const ref_node sigmoid = {.op = OP_SIGMOID, .gamma = 1};
     const ref_node laplacian = {.op = OP_LAPLACIAN, .gamma = 1};
+    const ref_node additive[] = {{.op = OP_ADDITIVE_CHI2}, {.op = OP_EXP}};
     ref_node poly = {.op = OP_POLYNOMIAL, .gamma = 1, .degree = 3, .coef0 = 1};
     ref_node nodes[] = {linear, rbf, {.op = OP_ADD}};
 
@@ -199,6 +200,8 @@ static void definiteness_follows_from_the_expression(void)
     CHECK(definiteness_of(&rbf, 1) == KC_POSITIVE);
     CHECK(definiteness_of(&laplacian, 1) == KC_POSITIVE);
     CHECK(definiteness_of(&sigmoid, 1) == KC_INDEFINITE);
+    CHECK(definiteness_of(additive, 1) == KC_CONDITIONAL);
+    CHECK(definiteness_of(additive, 2) == KC_POSITIVE);
     CHECK(definiteness_of(&poly, 1) == KC_POSITIVE);
     poly.coef0 = -1;
     CHECK(definiteness_of(&poly, 1) == KC_INDEFINITE);
@@ -259,7 +262,7 @@ static void a_copy_is_an_equal_kernel_of_its_own(void)
 #define N_X ((size_t)41)
 #define N_Z ((size_t)70)
 
-#define MAX_LEAVES 16
+#define MAX_LEAVES 24
 
 static size_t list_leaves(size_t d, ref_node *leaves)
 {
@@ -276,25 +279,54 @@ static size_t list_leaves(size_t d, ref_node *leaves)
         {.op = OP_MATERN, .gamma = 0.7 * sqrt((double)d), .degree = 0},
         {.op = OP_MATERN, .gamma = 1.5 * sqrt((double)d), .degree = 1},
         {.op = OP_MATERN, .gamma = 2.5, .degree = 2},
+        {.op = OP_RATIONAL, .gamma = 0.9 * sqrt((double)d), .coef0 = 1},
+        {.op = OP_RATIONAL, .gamma = 0.4 * sqrt((double)d), .coef0 = 2.5},
+        {.op = OP_TANIMOTO},
+        {.op = OP_HAMMING},
+        {.op = OP_ANOVA, .gamma = 0.5}, /* the last one: it overflows where there are many */
     };
 
     _Static_assert(COUNT(all) <= MAX_LEAVES, "room for all");
+    memcpy(leaves, all, sizeof all);
+    return d < 100 ? COUNT(all) : COUNT(all) - 1;
+}
+
+/* The leaves that take no negative numbers. */
+static size_t list_histogram_leaves(size_t d, ref_node *leaves)
+{
+    const ref_node all[] = {
+        {.op = OP_CHI2, .gamma = 0.7 / (double)d},
+        {.op = OP_ADDITIVE_CHI2},
+        {.op = OP_INTERSECTION},
+        {.op = OP_MINMAX},
+    };
+
     memcpy(leaves, all, sizeof all);
     return COUNT(all);
 }
 
 /* Two sets of points in every storage. */
+typedef size_t list_fn(size_t d, ref_node *leaves);
+
+static list_fn *const lists[] = {list_leaves, list_histogram_leaves};
+
 typedef struct sides {
     ref_samples x, z;
     ref_view views[2][2]; /* [side][dense, CSR] */
     kc_packed packed[2][2];
 } sides;
 
-static sides make_sides(size_t d, double density, kc_dtype dtype)
+static sides make_sides(size_t d, double density, bool is_histogram, kc_dtype dtype)
 {
     sides s = {.x = ref_random(d, N_X, d, density, dtype),
                .z = ref_random(d + 1, N_Z, d, density, dtype)};
 
+    for (size_t i = 0; is_histogram && i < N_X * d; i++)
+        s.x.x[i] = fabs(s.x.x[i]);
+    for (size_t i = 0; is_histogram && i < N_Z * d; i++)
+        s.z.x[i] = fabs(s.z.x[i]);
+    for (size_t t = 0; t < d; t++) /* some that are equal, some that are 0 */
+        s.z.x[3 * d + t] = s.x.x[2 * d + t], s.z.x[5 * d + t] = s.x.x[4 * d + t] = 0;
     for (size_t side = 0; side < 2; side++)
         for (size_t k = 0; k < 2; k++)
             s.packed[side][k] =
@@ -341,27 +373,35 @@ static double check_leaf(const ref_node *leaf, const sides *s, kc_dtype dtype)
     return excess;
 }
 
-static void leaves_are_within_their_bounds_and_do_not_depend_on_storage_or_order(void)
+static void check_list(list_fn *list, bool is_histogram)
 {
-    static const size_t features[] = {1, 2, 7, 60, 64, 65, 300, 2100};
+    static const size_t features[] = {1, 2, 7, 60, 64, 65, 300, 1024, 1025, 2100};
     double worst[2][MAX_LEAVES] = {{0}};
     ref_node leaves[MAX_LEAVES];
-    size_t n_leaves = 0;
+    size_t n_leaves = 0, n_most = 0;
 
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < COUNT(features); i++) {
-            sides s = make_sides(features[i], features[i] > 1000 ? 0.02 : 0.3, dtypes[k]);
+            sides s =
+                make_sides(features[i], features[i] > 1000 ? 0.02 : 0.3, is_histogram, dtypes[k]);
 
-            n_leaves = list_leaves(features[i], leaves);
+            n_leaves = list(features[i], leaves);
+            n_most = kc_max(n_most, n_leaves);
             for (size_t l = 0; l < n_leaves; l++)
                 worst[k][l] = fmax(worst[k][l], check_leaf(&leaves[l], &s, dtypes[k]));
             free_sides(&s);
         }
-    for (size_t l = 0; l < n_leaves; l++) {
+    for (size_t l = 0; l < n_most; l++) {
         printf("     leaf %zu: error / bound %.3f (f32), %.3f (f64)\n", l, worst[0][l],
                worst[1][l]);
         CHECK(worst[0][l] <= 1 && worst[1][l] <= 1);
     }
+}
+
+static void leaves_are_within_their_bounds_and_do_not_depend_on_storage_or_order(void)
+{
+    for (size_t i = 0; i < COUNT(lists); i++)
+        check_list(lists[i], i == 1);
 }
 
 /* The error of an RBF value beyond that of exp, relative, in units of u gamma |x - z|^2 up to 24
@@ -387,7 +427,7 @@ static void rbf_errors_grow_like_the_root_of_the_number_of_features(void)
         for (size_t f = 0; f < COUNT(features); f++) {
             const size_t d = features[f];
             const ref_node leaf = {.op = OP_RBF, .gamma = 1.0 / (double)d};
-            sides s = make_sides(d, 1.0, dtypes[k]);
+            sides s = make_sides(d, 1.0, false, dtypes[k]);
             kc_kernel *kernel = new_kernel(ctx, &leaf, 1);
             void *out = fill_all(kernel, &s.packed[0][0], &s.packed[1][0]);
             double worst = 0;
@@ -444,10 +484,10 @@ static void a_value_does_not_depend_on_the_block(void)
     static const size_t features[] = {3, 80, 2100};
     ref_node leaves[MAX_LEAVES];
 
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < 2 * COUNT(lists); k++)
         for (size_t f = 0; f < COUNT(features); f++) {
-            sides s = make_sides(features[f], 0.1, dtypes[k]);
-            const size_t n_leaves = list_leaves(features[f], leaves);
+            sides s = make_sides(features[f], 0.1, k / 2 == 1, dtypes[k % 2]);
+            const size_t n_leaves = lists[k / 2](features[f], leaves);
 
             for (size_t l = 0; l < n_leaves; l++)
                 for (size_t kind = 0; kind < 4; kind++) {
@@ -466,16 +506,23 @@ static void a_value_does_not_depend_on_the_block(void)
         }
 }
 
+static bool is_one_with_itself(ref_op op)
+{
+    return op == OP_RBF || op == OP_LAPLACIAN || op == OP_RATIONAL || op == OP_CHI2 ||
+           op == OP_MINMAX || op == OP_TANIMOTO || op == OP_HAMMING;
+}
+
 static void the_diagonal_has_the_bits_of_the_matrix(void)
 {
     static const size_t features[] = {1, 64, 65, 130, 2100};
     ref_node leaves[MAX_LEAVES];
     double diag[N_Z + 1];
 
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < 2 * COUNT(lists); k++)
         for (size_t f = 0; f < COUNT(features); f++) {
-            sides s = make_sides(features[f], 0.1, dtypes[k]);
-            const size_t n_leaves = list_leaves(features[f], leaves);
+            const kc_dtype dtype = dtypes[k % 2];
+            sides s = make_sides(features[f], 0.1, k / 2 == 1, dtype);
+            const size_t n_leaves = lists[k / 2](features[f], leaves);
 
             for (size_t l = 0; l < 2 * n_leaves; l++) {
                 const ref_node *leaf = &leaves[l / 2];
@@ -488,9 +535,9 @@ static void the_diagonal_has_the_bits_of_the_matrix(void)
                     abort();
                 CHECK(kc_plan_diag(&plan, 5, N_Z - 5, diag, workspace));
                 for (size_t i = 5; i < N_Z; i++) {
-                    CHECK(ref_get(diag, i - 5, dtypes[k]) == ref_get(all, i * N_Z + i, dtypes[k]));
-                    if (leaf->op == OP_RBF || leaf->op == OP_LAPLACIAN)
-                        CHECK(ref_get(diag, i - 5, dtypes[k]) == 1);
+                    CHECK(ref_get(diag, i - 5, dtype) == ref_get(all, i * N_Z + i, dtype));
+                    if (is_one_with_itself(leaf->op))
+                        CHECK(ref_get(diag, i - 5, dtype) == 1);
                 }
                 free(workspace);
                 free(all);

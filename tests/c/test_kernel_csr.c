@@ -12,6 +12,9 @@ static const ref_node leaves[] = {
     {.op = OP_POLYNOMIAL, .gamma = 0.1, .coef0 = 0.5, .degree = 3},
     {.op = OP_SIGMOID, .gamma = 0.1, .coef0 = 0.2},
     {.op = OP_LAPLACIAN, .gamma = 0.02},
+    {.op = OP_RATIONAL, .gamma = 3, .coef0 = 0.5},
+    {.op = OP_TANIMOTO},
+    {.op = OP_HAMMING},
 };
 
 /* Rows with about nnz numbers each; the first and the last column are in use, row 1 is empty, and
@@ -103,7 +106,7 @@ static void points_without_a_single_number_are_points(void)
                               .indptr = indptr,
                               .index_bytes = 8};
     const ref_view view = {.points = points};
-    static const double expected[] = {0, 1, 0.125, 0.197375320224904, 1};
+    static const double expected[] = {0, 1, 0.125, 0.197375320224904, 1, 1, 1, 1};
 
     for (size_t k = 0; k < 2; k++) {
         kc_packed p = pack_view(ctx, &view, dtypes[k]);

@@ -149,6 +149,107 @@ def _(kernel: kernels.Matern, X, Z, u, tiny):
     return factor * value, factor * bound + (10 * u * factor + factor * (s - low)) * value
 
 
+def _squares(X, Z, u):
+    d = X.shape[1]
+    distances = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+    norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
+    return distances, (d + 3) * u * (distances if d <= 24 else norms)
+
+
+@_reference.register
+def _(kernel: kernels.RationalQuadratic, X, Z, u, tiny):
+    distances, off = _squares(X, Z, u)
+    scale = np.longdouble(0.5) / kernel.alpha / np.longdouble(kernel.length_scale) ** 2
+    s, error = scale * distances, scale * off + 6 * u * scale * distances
+    log = np.log1p(s)
+    error = error / np.maximum(1 + s - error, 1) + 6 * u * log
+    return _exp(-kernel.alpha * log, kernel.alpha * error, u, tiny)
+
+
+def _sizes(X, Z):
+    return abs(X).sum(axis=1)[:, None] + abs(Z).sum(axis=1)[None, :]
+
+
+def _chi2(X, Z, u, tiny):
+    d, x, z = X.shape[1], X[:, None, :], Z[None, :, :]
+    both = x + z
+    terms = np.where(both > 0, (x - z) ** 2 / np.where(both > 0, both, 1), 0)
+    distances = terms.sum(axis=2)
+    return distances, (d + 6) * u * (distances if d <= 1024 else 2 * _sizes(X, Z)) + d * tiny
+
+
+@_reference.register
+def _(kernel: kernels.Chi2, X, Z, u, tiny):
+    distances, error = _chi2(X, Z, u, tiny)
+    error = kernel.gamma * (error + 3 * u * distances)
+    return _exp(-kernel.gamma * distances, error, u, tiny)
+
+
+@_reference.register
+def _(kernel: kernels.AdditiveChi2, X, Z, u, tiny):
+    distances, error = _chi2(X, Z, u, tiny)
+    return -distances, error
+
+
+def _intersection(X, Z, u):
+    value = np.minimum(X[:, None, :], Z[None, :, :]).sum(axis=2)
+    return value, (X.shape[1] + 1) * u * value
+
+
+@_reference.register
+def _(kernel: kernels.HistogramIntersection, X, Z, u, tiny):
+    return _intersection(X, Z, u)
+
+
+def _ratio(part, part_error, total, total_error, u):
+    divisor = np.where(total > 0, total, 1)
+    value = np.where(total > 0, part / divisor, 1)
+    least = np.where(total > 0, total - total_error, 1)
+    return value, (part_error + abs(value) * total_error) / least + 2 * u * abs(value)
+
+
+@_reference.register
+def _(kernel: kernels.MinMax, X, Z, u, tiny):
+    part, error = _intersection(X, Z, u)
+    both = _sizes(X, Z)
+    return _ratio(part, error, both - part, error + (X.shape[1] + 3) * u * both, u)
+
+
+@_reference.register
+def _(kernel: kernels.Tanimoto, X, Z, u, tiny):
+    dot, error = _dot(X, Z, u)
+    norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
+    value, bound = _ratio(dot, error, norms - dot, error + (X.shape[1] + 3) * u * norms, u)
+    return value, bound + tiny
+
+
+@_reference.register
+def _(kernel: kernels.Cosine, X, Z, u, tiny):
+    return _reference(kernels.Linear().normalized(), X, Z, u, tiny)
+
+
+@_reference.register
+def _(kernel: kernels.Hamming, X, Z, u, tiny):
+    w = np.ones(X.shape[1]) if kernel.weights is None else np.asarray(kernel.weights)
+    value = ((X[:, None, :] == Z[None, :, :]) * w.astype(X.dtype)).sum(axis=2) / w.sum()
+    return value, 2 * (len(w) + 3) * u * value
+
+
+@_reference.register
+def _(kernel: kernels.ANOVA, X, Z, u, tiny):
+    squares = (X[:, None, :] - Z[None, :, :]) ** 2
+    factors = 1 + np.exp(-kernel.gamma * squares)
+    error = (kernel.gamma * squares * (factors - 1) * 4 * u + 4 * u) / factors + u
+    value = factors.prod(axis=2)
+    return value, value * np.expm1(error.sum(axis=2) + X.shape[1] * u)
+
+
+@_reference.register
+def _(kernel: kernels.Constant, X, Z, u, tiny):
+    value = np.full((len(X), len(Z)), kernel.value, dtype=X.dtype)
+    return value, 2 * u * value
+
+
 def _affine(kernel, X, Z, u):
     dot, error = _dot(X, Z, u)
     value = kernel.gamma * dot + kernel.coef0

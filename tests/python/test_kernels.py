@@ -15,7 +15,19 @@ from hypothesis import strategies as st
 
 from conftest import assert_same_bits, assert_within_bound
 from kcore import SVC, _core, _threads, kernels, rkhs
-from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Periodic, Polynomial, Sigmoid, exp
+from kcore.kernels import (
+    RBF,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Tanimoto,
+    exp,
+)
 
 LEAVES = [
     Linear(),
@@ -29,6 +41,9 @@ LEAVES = [
     Matern(nu=1.5, length_scale=0.7),
     Matern(nu=2.5, length_scale=3.0),
     Periodic(length_scale=3.0, periodicity=0.7),
+    RationalQuadratic(length_scale=2.0),
+    RationalQuadratic(length_scale=0.8, alpha=2.5),
+    Tanimoto(),
 ]
 COMPOSED = [
     RBF(gamma=0.3) + Linear(),

@@ -38,8 +38,9 @@ typedef struct kc_node {
  * leaves the values of the base. */
 typedef struct kc_base {
     const char *name;
-    uint32_t takes; /* KC_TAKES_... */
-    bool is_shared; /* its values do not depend on the leaf */
+    uint32_t takes;        /* KC_TAKES_... */
+    bool is_shared;        /* its values do not depend on the leaf */
+    bool refuses_negative; /* numbers below 0, which kc_prepare looks for */
 
     /* Of one value, in multiply-adds, in the mean over the pairs. */
     size_t (*work)(const kc_node *leaf, const kc_packed *x, const kc_packed *z);
@@ -69,12 +70,23 @@ struct kc_leaf {
 
 extern const kc_leaf kc_leaf_linear, kc_leaf_polynomial, kc_leaf_sigmoid;
 extern const kc_leaf kc_leaf_rbf, kc_leaf_laplacian, kc_leaf_matern;
+extern const kc_leaf kc_leaf_rational_quadratic, kc_leaf_chi2, kc_leaf_additive_chi2;
+extern const kc_leaf kc_leaf_histogram_intersection, kc_leaf_minmax, kc_leaf_tanimoto;
+extern const kc_leaf kc_leaf_hamming, kc_leaf_anova;
 extern const kc_leaf kc_leaf_constant, kc_leaf_delta;
 extern const kc_leaf kc_leaf_function; /* has no row in the table: it needs more than numbers */
 
-extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1;
+extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1, kc_base_min, kc_base_minmax;
+extern const kc_base kc_base_chi2, kc_base_tanimoto, kc_base_equal, kc_base_anova;
+extern const kc_base kc_base_same_string;
 
 kc_definiteness kc_always_positive(const kc_node *leaf);
+
+/* Whether its values are other than those of its base. */
+KC_INLINE bool kc_leaf_has_formula(const kc_node *leaf)
+{
+    return leaf->leaf->exp_factor != NULL || leaf->leaf->map != NULL;
+}
 
 /* The leaf's formula, on n base values of that type. */
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n);

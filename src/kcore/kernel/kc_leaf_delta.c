@@ -66,7 +66,7 @@ static bool diag(const kc_node *leaf, const kc_packed *x, size_t row_begin, size
     return true;
 }
 
-static const kc_base base_equal = {
+const kc_base kc_base_same_string = {
     .name = "x = z",
     .takes = KC_TAKES_STRINGS,
     .is_shared = true,
@@ -78,7 +78,7 @@ static const kc_base base_equal = {
 
 const kc_leaf kc_leaf_delta = {
     .info = {"delta", "1 where x = z, else 0", NULL, 0},
-    .base = &base_equal,
+    .base = &kc_base_same_string,
     .is_bounded = true,
     .definiteness = kc_always_positive,
 };

@@ -94,3 +94,34 @@ const kc_leaf kc_leaf_matern = {
     .map = map_matern,
     .fault = matern_fault,
 };
+
+/* ---- Rational quadratic -----------------------------------------------------------------------
+ */
+
+static const kc_setting rational_params[] = {
+    {"length_scale", "real", 1.0, 0.0, DBL_MAX, 1, "what the distance is divided by"},
+    {"alpha", "real", 1.0, 0.0, DBL_MAX, 1, "how fast length scales are mixed: the exponent"},
+};
+
+/* (1 + s)^-alpha = exp(-alpha log(1 + s)); alpha = 1, the default, is a division. */
+static void map_rational(const double *p, kc_dtype dtype, void *k, size_t n)
+{
+    const kc_ops *ops = kc_ops_of(dtype);
+    const double factor = 0.5 / p[0] / p[0] / p[1];
+
+    if (p[1] == 1) {
+        ops->map_inverse(k, n, factor);
+        return;
+    }
+    ops->map_log1p(k, n, factor);
+    ops->map_exp(k, n, -p[1]);
+}
+
+const kc_leaf kc_leaf_rational_quadratic = {
+    .info = {"rational_quadratic", "(1 + |x - z|^2 / (2 alpha length_scale^2))^-alpha",
+             rational_params, 2},
+    .base = &kc_base_sq_dist,
+    .is_bounded = true,
+    .definiteness = kc_always_positive,
+    .map = map_rational,
+};

@@ -2,8 +2,12 @@
 #include "kernel/kc_leaf.h"
 
 static const kc_leaf *const table[] = {
-    &kc_leaf_linear,    &kc_leaf_rbf,    &kc_leaf_polynomial, &kc_leaf_sigmoid,
-    &kc_leaf_laplacian, &kc_leaf_matern, &kc_leaf_constant,   &kc_leaf_delta,
+    &kc_leaf_linear,   &kc_leaf_rbf,           &kc_leaf_polynomial,
+    &kc_leaf_sigmoid,  &kc_leaf_laplacian,     &kc_leaf_matern,
+    &kc_leaf_constant, &kc_leaf_delta,         &kc_leaf_rational_quadratic,
+    &kc_leaf_chi2,     &kc_leaf_additive_chi2, &kc_leaf_histogram_intersection,
+    &kc_leaf_minmax,   &kc_leaf_tanimoto,      &kc_leaf_hamming,
+    &kc_leaf_anova,
 };
 
 int32_t kc_leaf_count(void)

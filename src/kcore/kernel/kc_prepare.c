@@ -98,6 +98,7 @@ static kc_status add_parts(kc_call *call, const kc_kernel *kernel, const kc_poin
 
     if (readings.n > 0)
         KC_TRY(kc_packed_read(call, points, order, &readings, out));
+    KC_TRY(kc_refuse(call, kernel, order, out));
     return kernel->n_scalars > 0 ? find_scalars(call, kernel, order, out) : KC_OK;
 }
 
@@ -106,7 +107,7 @@ kc_status kc_prepare(kc_call *call, const kc_kernel *kernel, const kc_points *po
 {
     kc_status status;
 
-    if (kc_kernel_is_plain(kernel))
+    if (kc_kernel_is_plain(kernel) && !kc_refuses_some(kernel))
         return kc_packed_create_ordered(call, points, order, dtype, out);
     *out = (kc_packed){.dtype = dtype};
     KC_TRY(kc_kernel_check(kernel, points, points, call->err)); /* its columns must be there */
@@ -120,7 +121,9 @@ kc_status kc_prepare(kc_call *call, const kc_kernel *kernel, const kc_points *po
 bool kc_prepare_few(const kc_kernel *kernel, const kc_points *points, kc_dtype dtype, char *memory,
                     size_t n_bytes, size_t *used, kc_packed *out)
 {
-    return kc_kernel_is_plain(kernel) && kc_packed_place(points, dtype, memory, n_bytes, used, out);
+    return kc_kernel_is_plain(kernel) &&
+           kc_packed_place(points, dtype, memory, n_bytes, used, out) &&
+           !kc_refuses_few(kernel, out);
 }
 
 kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_dtype dtype,

@@ -5,6 +5,7 @@
 
 #include "data/kc_growing.h"
 #include "kernel/kc_kernel.h"
+#include "kernel/kc_refusal.h"
 
 /* kc_packed_create_ordered, and what the kernel reads besides; order NULL: as they stand.
  * KC_ERR_SHAPE where the view lacks a column that the kernel reads; `out` is empty on failure. */

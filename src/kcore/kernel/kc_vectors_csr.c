@@ -21,7 +21,7 @@ typedef struct lanes {
     void *values;      /* [zeros + 1][width] */
     int32_t *place_of; /* column -> place; with a map only */
     int32_t *cols;     /* place -> column */
-    void *norms;       /* squared norms of the batch's rows */
+    void *norms;       /* squared norms of the batch's rows, or what kc_csr_job has for sums */
     void *strip;       /* [STRIP_COLS][width] */
 } lanes;
 
@@ -118,7 +118,7 @@ static void order_places(lanes *lane, size_t d)
 #undef KC_T
 #undef KC_SUFFIX
 
-/* Distances are sums over the columns in their order, on both sides; products need none. */
+/* Sums over what either side has go by the order of the columns; those over both need none. */
 static void spread(lanes *lane, kc_sum sum, const kc_block *block, size_t i, size_t n)
 {
     const size_t d = block->x->d;
@@ -126,7 +126,7 @@ static void spread(lanes *lane, kc_sum sum, const kc_block *block, size_t i, siz
 
     if (!lane->is_direct)
         find_places(lane, block, i, n);
-    if (sum == KC_SUM_L1)
+    if (kc_sum_is_of_either(sum, d))
         order_places(lane, d);
     memset(lane->norms, 0, KC_LANE_BYTES);
     memset(lane->values, 0, (lane->is_direct ? d : lane->n_places) * KC_LANE_BYTES);
@@ -135,9 +135,9 @@ static void spread(lanes *lane, kc_sum sum, const kc_block *block, size_t i, siz
         const size_t row = kc_block_row(block, i + r);
 
         if (block->x->dtype == KC_F64)
-            spread_row_f64(lane, block->x, row, r);
+            spread_row_f64(lane, sum, block->x, row, r);
         else
-            spread_row_f32(lane, block->x, row, r);
+            spread_row_f32(lane, sum, block->x, row, r);
     }
 }
 
@@ -155,14 +155,41 @@ static void map_strip(kc_sum sum, const kc_node *leaf, const kc_ops *ops, const 
     }
     if (sum == KC_SUM_SQ_DIST)
         ops->map_sq_dist(lane->strip, n, lane->width, norms, lane->norms);
+    if (sum == KC_SUM_TANIMOTO)
+        ops->map_tanimoto(lane->strip, n, lane->width, norms, lane->norms);
     if (leaf != NULL)
         kc_leaf_map(leaf, z->dtype, lane->strip, n * lane->width);
+}
+
+typedef void sum_fn(const kc_csr_job *job);
+
+static sum_fn *choose_loop(kc_sum sum, size_t d, const kc_ops *ops)
+{
+    const bool has_sums = kc_sum_has_sums(sum, d);
+
+    switch (sum) {
+    case KC_SUM_L1:
+        return has_sums ? ops->csr_shared_l1 : ops->csr_l1;
+    case KC_SUM_MIN:
+        return ops->csr_min;
+    case KC_SUM_MINMAX:
+        return ops->csr_minmax;
+    case KC_SUM_CHI2:
+        return has_sums ? ops->csr_shared_chi2 : ops->csr_chi2;
+    case KC_SUM_EQUAL:
+        return ops->csr_equal;
+    case KC_SUM_ANOVA:
+        return ops->csr_anova;
+    default: /* x.z, and what is made of it by norms */
+        return ops->csr_dot;
+    }
 }
 
 void kc_csr_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void *workspace)
 {
     const kc_packed *z = block->z;
     const kc_ops *ops = kc_ops_of(z->dtype);
+    sum_fn *run = choose_loop(sum, z->d, ops);
     lanes lane = lay_out(block->x, workspace);
 
     for (size_t i = 0; i < block->n_rows; i += lane.width) {
@@ -180,14 +207,14 @@ void kc_csr_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void *
                 .lane_of = lane.place_of,
                 .lane_cols = lane.cols,
                 .n_lane_cols = lane.n_places,
+                .lane_sums = lane.norms,
+                .d = z->d,
+                .gamma = kc_sum_gamma(sum, leaf),
                 .out = lane.strip,
             };
             void *out = kc_at(block->out, i * block->ld + j, z->dtype);
 
-            if (sum == KC_SUM_L1)
-                ops->csr_l1(&job);
-            else
-                ops->csr_dot(&job);
+            run(&job);
             map_strip(sum, leaf, ops, &lane, z, job.first, job.n);
             ops->transpose(out, block->ld, lane.strip, lane.width, job.n, n_rows);
         }

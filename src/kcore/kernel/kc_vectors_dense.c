@@ -42,22 +42,17 @@ size_t kc_dense_workspace(const kc_packed *z, size_t n_rows)
 #undef KC_SUFFIX
 
 /* Whether the loops apply the formula to sums in their registers. */
-static bool is_exp(const kc_node *leaf)
+static bool is_fused(kc_sum sum, const kc_node *leaf, size_t d)
 {
-    return leaf != NULL && leaf->leaf->exp_factor != NULL;
-}
-
-/* Whether a map follows the sums, over all columns: then all must be there. */
-static bool is_mapped_after(const kc_node *leaf)
-{
-    return leaf != NULL && leaf->leaf->map != NULL;
+    return leaf != NULL && leaf->leaf->exp_factor != NULL &&
+           (sum == KC_SUM_SQ_DIST || (sum == KC_SUM_L1 && !kc_sum_has_sums(sum, d)));
 }
 
 typedef void block_fn(const kc_dense_job *job);
 
 static block_fn *choose_loop(kc_sum sum, bool is_exp, size_t d, const kc_ops *ops)
 {
-    const bool is_direct = d <= KC_DIRECT_DIFF_MAX;
+    const bool is_direct = d <= KC_DIRECT_DIFF_MAX, has_sums = kc_sum_has_sums(sum, d);
 
     switch (sum) {
     case KC_SUM_SQ_DIST:
@@ -65,7 +60,21 @@ static block_fn *choose_loop(kc_sum sum, bool is_exp, size_t d, const kc_ops *op
             return is_direct ? ops->rbf_diff_block : ops->rbf_block;
         return is_direct ? ops->sq_diff_block : ops->sq_dist_block;
     case KC_SUM_L1:
+        if (has_sums)
+            return ops->shared_l1_block;
         return is_exp ? ops->laplacian_block : ops->l1_block;
+    case KC_SUM_MIN:
+        return ops->min_block;
+    case KC_SUM_MINMAX:
+        return ops->minmax_block;
+    case KC_SUM_CHI2:
+        return has_sums ? ops->shared_chi2_block : ops->chi2_block;
+    case KC_SUM_TANIMOTO:
+        return ops->tanimoto_block;
+    case KC_SUM_EQUAL:
+        return ops->equal_block;
+    case KC_SUM_ANOVA:
+        return ops->anova_block;
     default:
         return ops->dot_block;
     }
@@ -78,8 +87,9 @@ void kc_dense_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void
     const size_t group = rows_per_group(z->d, dtype, block->n_rows);
     void *x_norms = workspace, *tiles = (char *)workspace + norm_bytes(group, dtype);
     const kc_ops *ops = kc_ops_of(dtype);
-    block_fn *run = choose_loop(sum, is_exp(leaf), z->d, ops);
-    const double gamma = is_exp(leaf) ? -leaf->leaf->exp_factor(leaf->params) : 0;
+    const bool is_exp = is_fused(sum, leaf, z->d);
+    const bool is_mapped_after = leaf != NULL && !is_exp && kc_leaf_has_formula(leaf);
+    block_fn *run = choose_loop(sum, is_exp, z->d, ops);
 
     for (size_t i = 0; i < block->n_rows; i += group) {
         const kc_dense_job job = {
@@ -90,11 +100,11 @@ void kc_dense_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void
             .n_cols = block->n_cols,
             .x_norms = x_norms,
             .z_norms = kc_at(z->sq_norms, block->col_begin, dtype),
-            .gamma = gamma,
+            .gamma = is_exp ? -leaf->leaf->exp_factor(leaf->params) : kc_sum_gamma(sum, leaf),
             .out = kc_at(block->out, i * block->ld, dtype),
             .ld = block->ld,
             .is_backward = block->is_backward,
-            .is_upper = block->is_upper && !is_mapped_after(leaf),
+            .is_upper = block->is_upper && !is_mapped_after, /* a map wants all columns */
             .diagonal = (ptrdiff_t)(block->row_begin + i) - (ptrdiff_t)block->col_begin,
         };
 
@@ -102,8 +112,10 @@ void kc_dense_block(kc_sum sum, const kc_node *leaf, const kc_block *block, void
             gather_tiles_f64(block, i, job.n_rows, tiles, x_norms);
         else
             gather_tiles_f32(block, i, job.n_rows, tiles, x_norms);
+        if (kc_sum_has_sums(sum, z->d))
+            ops->tile_sums(tiles, kc_ceil_div(job.n_rows, KC_TILE_ROWS), z->d, x_norms);
         run(&job);
-        for (size_t r = 0; is_mapped_after(leaf) && r < job.n_rows; r++)
+        for (size_t r = 0; is_mapped_after && r < job.n_rows; r++)
             kc_leaf_map(leaf, dtype, kc_at(job.out, r * job.ld, dtype), job.n_cols);
     }
 }

@@ -293,6 +293,8 @@ static kc_status learn_one(online_pass *s)
     KC_TRY(kc_online_prepare(call->ctx, online, 1, NULL, call->err));
     KC_TRY(kc_online_prepare_probe(call->ctx, online, call->err));
     KC_TRY(kc_growing_read(&online->probe, s->input->data->x, 0, call->err));
+    online->probe.points.name = kc_points_name(s->input->data->x);
+    KC_TRY(kc_refuse(call, online->set.kernel, NULL, &online->probe.points));
     s->x = &online->probe.points;
     s->n_rows = 1;
     s->k = online->k;

@@ -27,7 +27,8 @@ typedef struct kc_dense_job {
     size_t d;            /* features */
     size_t n_rows;       /* the last tile is padded */
     size_t n_cols;       /* the last panel is padded */
-    const void *x_norms; /* squared norms of the rows and columns, padded; for distances of them */
+    const void *x_norms; /* squared norms of the rows and columns, padded; of the rows sums of |x|,
+                            where the values are made of those */
     const void *z_norms;
     double gamma;
     void *out;
@@ -46,8 +47,11 @@ typedef struct kc_csr_job {
     size_t first, n;
     const void *lanes;        /* [n_lane_cols][lane width] */
     const int32_t *lane_of;   /* column -> its place in lanes; NULL: the column itself */
-    const int32_t *lane_cols; /* place -> column, ascending; for l1 only */
+    const int32_t *lane_cols; /* place -> column, ascending; for sums over the union only */
     size_t n_lane_cols;
+    const void *lane_sums; /* of |x| of each lane; its nonzeros, for csr_equal */
+    size_t d;
+    double gamma;
     void *out;
 } kc_csr_job;
 
@@ -63,9 +67,30 @@ typedef struct kc_ops {
     void (*rbf_diff_block)(const kc_dense_job *job);
     void (*laplacian_block)(const kc_dense_job *job);
 
-    /* The same chains over sparse rows: x.z, and sum |x - z|. */
+    /* sum min(x, z), and that / sum max(x, z); sum |x - z| from sums of |x|, |z| and of what both
+     * have; sum (x - z)^2 / (x + z), and the same from sums; x.z / (|x|^2 + |z|^2 - x.z); the share
+     * of equal features; the product of 1 + exp(-gamma (x - z)^2).  A ratio 0 / 0 is 1. */
+    void (*min_block)(const kc_dense_job *job);
+    void (*minmax_block)(const kc_dense_job *job);
+    void (*shared_l1_block)(const kc_dense_job *job);
+    void (*chi2_block)(const kc_dense_job *job);
+    void (*shared_chi2_block)(const kc_dense_job *job);
+    void (*tanimoto_block)(const kc_dense_job *job);
+    void (*equal_block)(const kc_dense_job *job);
+    void (*anova_block)(const kc_dense_job *job);
+    /* sum |x| of the rows of n_tiles tiles, padded. */
+    void (*tile_sums)(const void *tiles, size_t n_tiles, size_t d, void *sums);
+
+    /* The same chains over sparse rows. */
     void (*csr_dot)(const kc_csr_job *job);
+    void (*csr_min)(const kc_csr_job *job);
+    void (*csr_minmax)(const kc_csr_job *job);
     void (*csr_l1)(const kc_csr_job *job);
+    void (*csr_shared_l1)(const kc_csr_job *job);
+    void (*csr_chi2)(const kc_csr_job *job);
+    void (*csr_shared_chi2)(const kc_csr_job *job);
+    void (*csr_equal)(const kc_csr_job *job);
+    void (*csr_anova)(const kc_csr_job *job);
 
     /* x.x of the samples of one panel, and of n CSR rows. */
     void (*panel_norms)(const void *panel, size_t d, void *norms);
@@ -75,14 +100,19 @@ typedef struct kc_ops {
     void (*map_rbf)(void *k, size_t n_rows, size_t n, const void *row_norms, const void *norms,
                     double gamma); /* [n_rows][n] dot products to RBF values */
     void (*map_sq_dist)(void *k, size_t n_rows, size_t n, const void *row_norms,
-                        const void *norms);            /* ... to squared distances */
-    void (*map_exp)(void *k, size_t n, double factor); /* exp(factor k) */
+                        const void *norms); /* ... to squared distances */
+    void (*map_tanimoto)(void *k, size_t n_rows, size_t n, const void *row_norms,
+                         const void *norms);               /* ... to x.z / (|x|^2 + |z|^2 - x.z) */
+    void (*map_exp)(void *k, size_t n, double factor);     /* exp(factor k) */
+    void (*map_log1p)(void *k, size_t n, double factor);   /* log(1 + factor k), >= 0 both */
+    void (*map_inverse)(void *k, size_t n, double factor); /* 1 / (1 + factor k) */
     void (*map_tanh)(void *k, size_t n, double gamma, double coef0);
     void (*map_power)(void *k, size_t n, double gamma, double coef0, int32_t degree);
     void (*scale)(void *k, size_t n, double factor);
     void (*add)(void *k, const void *other, size_t n);
     void (*multiply)(void *k, const void *other, size_t n);
     bool (*all_finite)(const void *k, size_t n);
+    bool (*has_negative)(const void *k, size_t n);
 
     /* dst[j * dst_ld + i] = src[i * src_ld + j] for i < n_rows, j < n_cols. */
     void (*transpose)(void *dst, size_t dst_ld, const void *src, size_t src_ld, size_t n_rows,

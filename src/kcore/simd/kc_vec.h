@@ -90,6 +90,26 @@ KC_INLINE kc_vec_f64 kc_v_max_f64(kc_vec_f64 a, kc_vec_f64 b)
 #endif
 }
 
+KC_INLINE kc_vec_f32 kc_v_min_f32(kc_vec_f32 a, kc_vec_f32 b)
+{
+#if KC_VEC_X86
+    return (kc_vec_f32)KC_MM(min_ps)((kc_reg_f32)a, (kc_reg_f32)b);
+#else
+    kc_bits_f32 below = a < b;
+    return (kc_vec_f32)(((kc_bits_f32)a & below) | ((kc_bits_f32)b & ~below));
+#endif
+}
+
+KC_INLINE kc_vec_f64 kc_v_min_f64(kc_vec_f64 a, kc_vec_f64 b)
+{
+#if KC_VEC_X86
+    return (kc_vec_f64)KC_MM(min_pd)((kc_reg_f64)a, (kc_reg_f64)b);
+#else
+    kc_bits_f64 below = a < b;
+    return (kc_vec_f64)(((kc_bits_f64)a & below) | ((kc_bits_f64)b & ~below));
+#endif
+}
+
 /* Interleaving two vectors: a0 b0 a1 b1 ..., the lower and the upper half. */
 #if KC_VEC_BYTES == 64
 #define KC_LOWER_f32 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -143,5 +163,27 @@ static const double kc_exp_q_f64[] = {
 #define KC_EXP_MAX_f32 0x1.62e42ep+6f
 #define KC_EXP_MIN_f64 (-708.0)
 #define KC_EXP_MAX_f64 0x1.62e42fefa39efp+9
+
+/* Constants of log.  With y = 2^k m, m in [sqrt(1/2), sqrt(2)), f = m - 1 and r = f / (2 + f),
+ *
+ *     log(y) = k ln 2 + f - f^2 / 2 + r (f^2 / 2 + r^2 q(r^2)),
+ *
+ * since log(1 + f) = 2 atanh(r) and 2 r = f - r f.  q is close to the minimax polynomial for
+ * (2 atanh(r) - 2 r) / r^3, with the weight r^2: off by 2^-30 for f32, 2^-57 for f64. */
+#define KC_LOG_DEGREE_f32 3
+static const float kc_log_q_f32[] = {0x1.555554p-1f, 0x1.999a7ap-2f, 0x1.2438d2p-2f,
+                                     0x1.e2f726p-3f};
+#define KC_LOG_DEGREE_f64 6
+static const double kc_log_q_f64[] = {
+    0x1.5555555555592p-1, 0x1.999999997fd6fp-2, 0x1.24924941f5680p-2, 0x1.c71c5205b18e0p-3,
+    0x1.74663fb387283p-3, 0x1.39a1a53f9a8e0p-3, 0x1.2f06457d3a6e5p-3};
+
+/* sqrt(1/2); an eighth of the largest number: 1 / (1 + it) is no subnormal number. */
+#define KC_SQRT_HALF_f32 0x1.6a09e6p-1f
+#define KC_SQRT_HALF_f64 0x1.6a09e667f3bcdp-1
+#define KC_FAR_f32 0x1p125f
+#define KC_FAR_f64 0x1p1021
+#define KC_LEAST_f32 FLT_MIN
+#define KC_LEAST_f64 DBL_MIN
 
 #endif
