@@ -20,7 +20,7 @@ from kcore._validate import as_float, as_objects, as_reals, brief
 from kcore._warn import warn
 from kcore.exceptions import IndefiniteKernelWarning
 
-Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
+Nodes: TypeAlias = list[tuple[str, tuple[Any, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
 KernelLike: TypeAlias = str | Kernel | Function
 

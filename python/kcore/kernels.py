@@ -12,8 +12,10 @@
 ``a * K``                             a K(x, z); indefinite where a < 0, as is ``K1 - K2``
 ``K ** n``                            K(x, z)^n, n a whole number
 ``exp(K)``                            exp(K(x, z))
+``power_series(K, a)``                a[0] + a[1] K(x, z) + a[2] K(x, z)^2 + ...
 ``K.normalized()``                    K(x, z) / sqrt(K(x, x) K(z, z))
 ``K.on(columns)``                     K of some columns of x and z
+`Function` (k)                        a Python or C function of the user's
 ====================================  =================================================
 
 A kernel, simple or combined, is one expression that the C core evaluates tile by tile. A value
@@ -35,27 +37,31 @@ array([[1.    , 0.6065, 0.1353],
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcore._kernel import (
-    MAX_DEGREE,
+from kcore._align import Alignment, align
+from kcore._combinations import (
     Exponential,
-    Kernel,
-    Node,
     Normalized,
     Power,
+    PowerSeries,
     Product,
     Scaled,
-    Selected,
     Sum,
-    set_fields,
+    shown,
 )
+from kcore._function import Function
+from kcore._kernel import ATOM, MAX_DEGREE, POWER, Kernel, Node, Selected, set_fields
+from kcore._parse import parse
 from kcore._validate import as_integer, as_real, brief
 
 __all__ = [
     "RBF",
+    "Alignment",
     "Delta",
     "Exponential",
+    "Function",
     "Kernel",
     "Laplacian",
     "Linear",
@@ -63,16 +69,33 @@ __all__ = [
     "Normalized",
     "Polynomial",
     "Power",
+    "PowerSeries",
     "Product",
     "Scaled",
     "Selected",
     "Sigmoid",
     "Sum",
+    "align",
     "exp",
+    "parse",
+    "power_series",
 ]
 
 
 # ---- Leaves
+
+_SCHOENBERG = "{} is conditionally negative, exp(-gamma ...) of it positive (Schoenberg)"
+
+
+def _factor(value: float) -> str:
+    return "" if value == 1 else f"{shown(value)} "
+
+
+def _affine(gamma: float, coef0: float) -> str:
+    dot = f"{_factor(gamma)}x.z"
+    if coef0 == 0:
+        return dot
+    return f"{dot} {'-' if coef0 < 0 else '+'} {shown(abs(coef0))}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +109,12 @@ class Linear(Kernel):
     array([[ 5., 11.],
            [11., 25.]])
     """
+
+    def _formula(self) -> tuple[str, int]:
+        return "x.z", POWER
+
+    def _reason(self) -> str:
+        return "x.z is an inner product"
 
     def _nodes(self) -> list[Node]:
         return [("linear", ())]
@@ -112,6 +141,12 @@ class RBF(Kernel):
 
     def __post_init__(self) -> None:
         set_fields(self, gamma=as_real(self.gamma, "gamma", low=0))
+
+    def _formula(self) -> tuple[str, int]:
+        return f"exp(-{_factor(self.gamma)}|x-z|^2)", ATOM
+
+    def _reason(self) -> str:
+        return _SCHOENBERG.format("|x-z|^2")
 
     def _nodes(self) -> list[Node]:
         return [("rbf", (self.gamma,))]
@@ -149,6 +184,19 @@ class Polynomial(Kernel):
             coef0=as_real(self.coef0, "coef0"),
         )
 
+    def _formula(self) -> tuple[str, int]:
+        base = _affine(self.gamma, self.coef0)
+        return f"({base})^{self.degree}", POWER
+
+    def _reason(self) -> str:
+        if self.degree == 0:
+            return "the constant 1"
+        if self.coef0 >= 0:
+            return "a power (Schur) of an inner product and a constant that is not negative"
+        if self.degree == 1:
+            return "the constant coef0 < 0 cancels where coefficients sum to zero"
+        return f"a power of x.z and a negative constant, coef0 = {shown(self.coef0)}"
+
     def _nodes(self) -> list[Node]:
         return [("polynomial", (self.degree, self.gamma, self.coef0))]
 
@@ -181,6 +229,12 @@ class Sigmoid(Kernel):
             coef0=as_real(self.coef0, "coef0"),
         )
 
+    def _formula(self) -> tuple[str, int]:
+        return f"tanh({_affine(self.gamma, self.coef0)})", ATOM
+
+    def _reason(self) -> str:
+        return "tanh of an inner product is not positive in general"
+
     def _nodes(self) -> list[Node]:
         return [("sigmoid", (self.gamma, self.coef0))]
 
@@ -205,6 +259,12 @@ class Laplacian(Kernel):
 
     def __post_init__(self) -> None:
         set_fields(self, gamma=as_real(self.gamma, "gamma", low=0))
+
+    def _formula(self) -> tuple[str, int]:
+        return f"exp(-{_factor(self.gamma)}|x-z|_1)", ATOM
+
+    def _reason(self) -> str:
+        return _SCHOENBERG.format("sum_t |x_t - z_t|")
 
     def _nodes(self) -> list[Node]:
         return [("laplacian", (self.gamma,))]
@@ -245,6 +305,12 @@ class Matern(Kernel):
             raise ValueError("length_scale must be positive, got 0")
         set_fields(self, nu=nu, length_scale=scale)
 
+    def _formula(self) -> tuple[str, int]:
+        return f"matern_{shown(self.nu)}(|x-z| / {shown(self.length_scale)})", ATOM
+
+    def _reason(self) -> str:
+        return "a mixture of Gaussians: its spectral density is positive"
+
     def _nodes(self) -> list[Node]:
         return [("matern", (self.nu, self.length_scale))]
 
@@ -270,6 +336,12 @@ class Delta(Kernel):
     def _reads_strings(self) -> bool:
         return True
 
+    def _formula(self) -> tuple[str, int]:
+        return "[x = z]", ATOM
+
+    def _reason(self) -> str:
+        return "an inner product: a dimension for each string"
+
     def _nodes(self) -> list[Node]:
         return [("delta", ())]
 
@@ -286,3 +358,26 @@ def exp(kernel: Kernel) -> Exponential:
     array([[2.7183]])
     """
     return Exponential(kernel)
+
+
+def power_series(kernel: Kernel, coefficients: Sequence[float]) -> PowerSeries:
+    """Return the kernel sum_i coefficients[i] K(x, z)^i; K is computed once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        K.
+    coefficients : sequence of float
+        The factors of K ** 0, which is the constant 1, of K, K ** 2 and so on, finite: up to 1001.
+        With a negative one the kernel is indefinite.
+
+    Examples
+    --------
+    >>> from kcore.kernels import Linear, power_series
+    >>> kernel = power_series(Linear(), [1, 0, 0.5])
+    >>> kernel([[1.0, 1.0]])
+    array([[3.]])
+    >>> print(kernel)
+    (1 + 0.5 k^2 with k = x.z)
+    """
+    return PowerSeries(kernel, coefficients)  # type: ignore[arg-type]  # made a tuple there

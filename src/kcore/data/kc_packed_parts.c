@@ -221,7 +221,8 @@ static kc_sample sparse_sample(const kc_packed *packed, size_t i, double *room)
     const size_t begin = (size_t)packed->indptr[i];
     const kc_sample sample = {.n = packed->indptr[i + 1] - packed->indptr[i],
                               .values = room,
-                              .columns = packed->cols + begin};
+                              .columns = packed->cols + begin,
+                              .n_cols = (int64_t)packed->d};
 
     for (size_t k = 0; k < (size_t)sample.n; k++)
         room[k] = kc_number_at(packed->vals, begin + k, packed->dtype);
@@ -243,5 +244,5 @@ kc_sample kc_packed_sample(const kc_packed *packed, size_t i, double *room)
     }
     for (size_t t = 0; t < packed->d; t++)
         room[t] = kc_number_at(packed->panels, lane + t * width, packed->dtype);
-    return (kc_sample){.n = (int64_t)packed->d, .values = room};
+    return (kc_sample){.n = (int64_t)packed->d, .values = room, .n_cols = (int64_t)packed->d};
 }

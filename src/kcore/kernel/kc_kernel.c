@@ -37,8 +37,9 @@ static kc_status find_depth(kc_kernel *kernel, kc_error *err)
         depth -= operands_of(node);
         if (depth == MAX_DEPTH)
             return kc_fail(err, KC_ERR_ARG, "kernel: the expression is deeper than %d", MAX_DEPTH);
-        stack[depth] = node->leaf != NULL ? node->leaf->definiteness(node)
-                                          : node->op->definiteness(node->params, stack + depth);
+        stack[depth] = node->leaf != NULL
+                           ? node->leaf->definiteness(node)
+                           : node->op->definiteness(kc_kernel_numbers(kernel, node), stack + depth);
         depth++;
         kernel->max_depth = kc_max(kernel->max_depth, depth);
     }
@@ -85,30 +86,55 @@ static kc_status check_arguments(const kc_context *ctx, const void *given, const
     return KC_OK;
 }
 
-static size_t size_of(size_t n_nodes, size_t n_columns)
+static size_t size_of(size_t n_nodes, size_t n_columns, size_t n_numbers)
 {
-    return sizeof(kc_kernel) + n_nodes * sizeof(kc_node) + n_columns * sizeof(int32_t);
+    return sizeof(kc_kernel) + n_nodes * sizeof(kc_node) + n_numbers * sizeof(double) +
+           n_columns * sizeof(int32_t);
 }
 
-static kc_status make(kc_context *ctx, size_t n_nodes, size_t n_columns, kc_kernel **out,
-                      kc_error *err)
+static kc_status make(kc_context *ctx, size_t n_nodes, size_t n_columns, size_t n_numbers,
+                      kc_kernel **out, kc_error *err)
 {
     if (n_nodes > MAX_NODES)
         return kc_fail(err, KC_ERR_ARG, "kernel has %zu nodes, must have at most %d", n_nodes,
                        MAX_NODES);
-    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_columns));
+    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_columns, n_numbers));
     if (*out == NULL)
         return kc_fail_nomem(err);
     (*out)->max_nodes = n_nodes;
     (*out)->max_columns = n_columns;
+    (*out)->max_numbers = n_numbers;
     return KC_OK;
+}
+
+/* ---- Numbers of series ---------------------------------------------------------------------- */
+
+static double *numbers_of(const kc_kernel *kernel)
+{
+    return (double *)(void *)(kernel->nodes + kernel->max_nodes);
+}
+
+kc_numbers kc_kernel_numbers(const kc_kernel *kernel, const kc_node *node)
+{
+    if (node->n_numbers == 0)
+        return (kc_numbers){node->params, KC_MAX_PARAMS};
+    return (kc_numbers){numbers_of(kernel) + node->first, node->n_numbers};
+}
+
+/* Gives a node that is in its place numbers.  There is room for them. */
+static void put_numbers(kc_kernel *kernel, kc_node *node, const double *numbers)
+{
+    node->first = kernel->n_numbers;
+    assert(node->first + node->n_numbers <= kernel->max_numbers);
+    memcpy(numbers_of(kernel) + node->first, numbers, node->n_numbers * sizeof *numbers);
+    kernel->n_numbers += node->n_numbers;
 }
 
 /* ---- Selections of columns ------------------------------------------------------------------ */
 
 static int32_t *columns_of(const kc_kernel *kernel)
 {
-    return (int32_t *)(void *)(kernel->nodes + kernel->max_nodes);
+    return (int32_t *)(void *)(numbers_of(kernel) + kernel->max_numbers);
 }
 
 kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r)
@@ -147,6 +173,8 @@ static kc_status append(kc_kernel *kernel, const kc_kernel *operand, kc_error *e
         kc_node *node = &kernel->nodes[kernel->n_nodes++];
 
         *node = operand->nodes[i];
+        if (node->n_numbers > 0)
+            put_numbers(kernel, node, kc_kernel_numbers(operand, node).values);
         if (node->reading > 0) {
             const kc_column_list columns = kc_kernel_columns(operand, (size_t)node->reading - 1);
 
@@ -156,11 +184,28 @@ static kc_status append(kc_kernel *kernel, const kc_kernel *operand, kc_error *e
     return KC_OK;
 }
 
+/* What functions of the caller's belong to lives as long as the kernels that call them. */
+static void hold_owners(kc_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->n_nodes; i++)
+        if (kernel->nodes[i].function.retain != NULL)
+            kernel->nodes[i].function.retain(kernel->nodes[i].function.owner);
+    kernel->holds_owners = true;
+}
+
+static void drop_owners(const kc_kernel *kernel)
+{
+    for (size_t i = 0; kernel->holds_owners && i < kernel->n_nodes; i++)
+        if (kernel->nodes[i].function.release != NULL)
+            kernel->nodes[i].function.release(kernel->nodes[i].function.owner);
+}
+
 /* The nodes are there: finds what is known of them, and gives the kernel out or frees it. */
 static kc_status finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_error *err)
 {
     const kc_status status = find_depth(made, err);
 
+    hold_owners(made);
     for (size_t i = 0; i < made->n_nodes; i++) {
         kc_node *node = &made->nodes[i];
 
@@ -179,7 +224,7 @@ static kc_status make_leaf(kc_context *ctx, const kc_node *node, kc_kernel **out
 {
     kc_kernel *made;
 
-    KC_TRY(make(ctx, 1, 0, &made, err));
+    KC_TRY(make(ctx, 1, 0, 0, &made, err));
     made->nodes[0] = *node;
     made->n_nodes = 1;
     return finish(ctx, made, out, err);
@@ -192,9 +237,10 @@ static bool has_operator(const kc_node *operator, int32_t i)
 }
 
 static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
-                         const kc_node *operator, kc_kernel ** out, kc_error *err)
+                         const kc_node *operator, const double * numbers, kc_kernel **out,
+                         kc_error *err)
 {
-    size_t n_nodes = 0, n_columns = 0;
+    size_t n_nodes = 0, n_columns = 0, n_numbers = operator->n_numbers;
     kc_status status = KC_OK;
     kc_kernel *made;
 
@@ -206,12 +252,15 @@ static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32
             return kc_fail(err, KC_ERR_ARG, "kernel %d is NULL", (int)i);
         n_nodes += kernels[i]->n_nodes + has_operator(operator, i);
         n_columns += kernels[i]->n_columns;
+        n_numbers += kernels[i]->n_numbers;
     }
-    KC_TRY(make(ctx, n_nodes, n_columns, &made, err));
+    KC_TRY(make(ctx, n_nodes, n_columns, n_numbers, &made, err));
     for (int32_t i = 0; i < n && status == KC_OK; i++) {
         status = append(made, kernels[i], err);
         if (has_operator(operator, i))
             made->nodes[made->n_nodes++] = *operator;
+        if (operator->n_numbers> 0)
+            put_numbers(made, &made->nodes[made->n_nodes - 1], numbers);
     }
     if (status == KC_OK)
         return finish(ctx, made, out, err);
@@ -284,6 +333,10 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
     if ((int)to->definiteness < KC_INDEFINITE || (int)to->definiteness > KC_POSITIVE)
         return kc_fail(err, KC_ERR_ARG, "function.definiteness is %d, must be %d to %d",
                        (int)to->definiteness, KC_INDEFINITE, KC_POSITIVE);
+    if ((to->retain == NULL) != (to->release == NULL))
+        return kc_fail(err, KC_ERR_ARG, "function.%s is NULL, function.%s is not",
+                       to->retain == NULL ? "retain" : "release",
+                       to->retain == NULL ? "release" : "retain");
     if (!(to->work >= 0) || !isfinite(to->work))
         return kc_fail(err, KC_ERR_ARG, "function.work is %g, must be finite and >= 0", to->work);
     return make_leaf(ctx, &node, out, err);
@@ -292,13 +345,13 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
 kc_status kc_kernel_sum(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
                         kc_kernel **out, kc_error *err)
 {
-    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_sum}, out, err);
+    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_sum}, NULL, out, err);
 }
 
 kc_status kc_kernel_product(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
                             kc_kernel **out, kc_error *err)
 {
-    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_product}, out, err);
+    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_product}, NULL, out, err);
 }
 
 kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel, double factor, kc_kernel **out,
@@ -308,7 +361,7 @@ kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel, double fact
 
     if (!isfinite(factor))
         return kc_fail(err, KC_ERR_ARG, "factor is %g, must be finite", factor);
-    return combine(ctx, &kernel, 1, &node, out, err);
+    return combine(ctx, &kernel, 1, &node, NULL, out, err);
 }
 
 kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel, int32_t degree, kc_kernel **out,
@@ -318,18 +371,39 @@ kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel, int32_t degr
 
     if (degree < 0 || degree > MAX_DEGREE)
         return kc_fail(err, KC_ERR_ARG, "degree is %d, must be 0 to %d", (int)degree, MAX_DEGREE);
-    return combine(ctx, &kernel, 1, &node, out, err);
+    return combine(ctx, &kernel, 1, &node, NULL, out, err);
 }
 
 kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 {
-    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_exp}, out, err);
+    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_exp}, NULL, out, err);
+}
+
+static kc_status check_coefficients(const double *coefs, int32_t n, kc_error *err)
+{
+    if (n < 1 || n > MAX_DEGREE + 1)
+        return kc_fail(err, KC_ERR_ARG, "n is %d, must be 1 to %d", (int)n, MAX_DEGREE + 1);
+    for (int32_t i = 0; i < n; i++)
+        if (!isfinite(coefs[i]))
+            return kc_fail(err, KC_ERR_ARG, "coefs[%d] is %g, must be finite", (int)i, coefs[i]);
+    return KC_OK;
+}
+
+kc_status kc_kernel_series(kc_context *ctx, const kc_kernel *kernel, const double *coefs, int32_t n,
+                           kc_kernel **out, kc_error *err)
+{
+    kc_node node = {.op = &kc_operator_series};
+
+    KC_TRY(check_arguments(ctx, coefs, "coefs", out, err));
+    KC_TRY(check_coefficients(coefs, n, err));
+    node.n_numbers = (size_t)n;
+    return combine(ctx, &kernel, 1, &node, coefs, out, err);
 }
 
 kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out,
                                kc_error *err)
 {
-    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, out, err);
+    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, NULL, out, err);
 }
 
 static kc_status check_columns(kc_context *ctx, const int32_t *columns, int64_t n, kc_error *err)
@@ -388,12 +462,15 @@ kc_status kc_kernel_on(kc_context *ctx, const kc_kernel *kernel, const int32_t *
     KC_TRY(check_arguments(ctx, kernel, "kernel", out, err));
     KC_TRY(check_arguments(ctx, columns, "columns", out, err));
     KC_TRY(check_columns(ctx, columns, n, err));
-    KC_TRY(make(ctx, kernel->n_nodes, kernel->n_columns + (size_t)n, &made, err));
+    KC_TRY(
+        make(ctx, kernel->n_nodes, kernel->n_columns + (size_t)n, kernel->n_numbers, &made, err));
     for (size_t i = 0; i < kernel->n_nodes && status == KC_OK; i++) {
         const kc_column_list all = {columns, (size_t)n};
         kc_node *node = &made->nodes[made->n_nodes++];
 
         *node = kernel->nodes[i];
+        if (node->n_numbers > 0)
+            put_numbers(made, node, kc_kernel_numbers(kernel, node).values);
         if (node->leaf != NULL && node->reading == 0) {
             status = find_reading(made, &all, &node->reading, err);
         } else if (node->leaf != NULL) {
@@ -410,17 +487,20 @@ kc_status kc_kernel_on(kc_context *ctx, const kc_kernel *kernel, const int32_t *
 
 kc_status kc_kernel_copy(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 {
-    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_columns);
+    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_columns, kernel->max_numbers);
 
     *out = kc_alloc(ctx, 1, n_bytes);
     if (*out == NULL)
         return kc_fail_nomem(err);
     memcpy(*out, kernel, n_bytes);
+    hold_owners(*out);
     return KC_OK;
 }
 
 void kc_kernel_free(kc_context *ctx, kc_kernel *kernel)
 {
+    if (kernel != NULL)
+        drop_owners(kernel);
     kc_free(ctx, kernel);
 }
 

@@ -29,8 +29,9 @@ typedef struct kc_node {
     double params[KC_MAX_PARAMS];
     kc_kernel_function function; /* of a function leaf */
     int32_t reading; /* of a leaf: 0 reads all columns, r the selection r - 1 of the kernel */
-    int32_t scalar;  /* of a normalization: which number of each sample is K(x, x)^(-1/2) */
-    int32_t tile;    /* leaf: which shared tile of base values it reads, -1: none */
+    size_t first, n_numbers; /* of a series: its coefficients, behind the nodes */
+    int32_t scalar;          /* of a normalization: which number of each sample is K(x, x)^(-1/2) */
+    int32_t tile;            /* leaf: which shared tile of base values it reads, -1: none */
 } kc_node;
 
 /* A number of two samples.  Blocks are of the points' type; `leaf` is the node whose formula is
@@ -79,16 +80,23 @@ kc_definiteness kc_always_positive(const kc_node *leaf);
 /* The leaf's formula, on n base values of that type. */
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n);
 
+/* What an operator is given beside its operands: parameters, or the coefficients of a series. */
+typedef struct kc_numbers {
+    const double *values;
+    size_t n;
+} kc_numbers;
+
 struct kc_operator {
     const char *name;
     size_t n_operands;
-    kc_definiteness (*definiteness)(const double *params, const kc_definiteness *operands);
+    kc_definiteness (*definiteness)(kc_numbers given, const kc_definiteness *operands);
     /* On n values of one row: `k` is the first operand and the result, `other` the second. */
-    void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
+    void (*apply)(kc_numbers given, const kc_ops *ops, void *k, const void *other, size_t n);
 };
 
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
-extern const kc_operator kc_operator_power, kc_operator_exp, kc_operator_normalized;
+extern const kc_operator kc_operator_power, kc_operator_exp, kc_operator_series;
+extern const kc_operator kc_operator_normalized;
 
 /* A selection of columns: n of the kernel's, from `first` on. */
 typedef struct kc_selection {
@@ -106,8 +114,13 @@ struct kc_kernel {
     size_t max_nodes; /* there is room for */
     size_t n_columns; /* of all selections together: behind the room for nodes */
     size_t max_columns;
+    bool holds_owners;             /* of the functions in it: kc_kernel_free releases them */
+    size_t n_numbers, max_numbers; /* of all series together: between nodes and columns */
     kc_node nodes[];
 };
+
+/* The numbers of an operator. */
+kc_numbers kc_kernel_numbers(const kc_kernel *kernel, const kc_node *node);
 
 /* The columns of selection r. */
 kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r);
