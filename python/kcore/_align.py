@@ -149,7 +149,8 @@ def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
     centred: _Array = columns - columns.mean(axis=0)
     if not centred.any():
         raise ValueError("y is the same for all samples: nothing can be aligned with it")
-    return centred / np.abs(centred).max()  # of a size whose squares do not overflow
+    scaled: _Array = centred / np.abs(centred).max()
+    return scaled  # of a size whose squares do not overflow
 
 
 def _inner_products(

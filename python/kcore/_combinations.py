@@ -52,8 +52,8 @@ def _check_name(name: str, kind: str) -> None:
         )
 
 
-def _chain_of(kind: type[_C], operands: dict[str, Kernel]) -> _C:
-    return kind(**operands)
+def _is_pair(given: object) -> bool:
+    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str)
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -69,7 +69,7 @@ class _Chain(Kernel):
 
     _op: ClassVar[str]
 
-    def __init__(self, *kernels: Kernel, **named: Kernel) -> None:
+    def __init__(self, *kernels: Kernel | tuple[str, Kernel], **named: Kernel) -> None:
         kind = type(self).__name__
         if len(kernels) + len(named) < 2:
             raise TypeError(f"{kind} takes two kernels or more, got {len(kernels) + len(named)}")
@@ -81,11 +81,11 @@ class _Chain(Kernel):
         set_fields(self, kernels=tuple(kernel for _, kernel in found), names=names)
 
     def _operands_of(
-        self, kernels: tuple[Kernel, ...], named: dict[str, Kernel]
+        self, given: tuple[Any, ...], named: dict[str, Kernel]
     ) -> Iterator[tuple[str | None, Kernel]]:
         """Yield names, or None, and operands."""
-        places = {f"k{place}": kernel for place, kernel in enumerate(kernels, 1)}
-        for place, (name, kernel) in enumerate([*places.items(), *named.items()], 1):
+        pairs = [one if _is_pair(one) else (f"k{i}", one) for i, one in enumerate(given, 1)]
+        for place, (name, kernel) in enumerate([*pairs, *named.items()], 1):
             check_kernel(kernel, name)
             if name != f"k{place}":
                 _check_name(name, type(self).__name__)
@@ -111,7 +111,10 @@ class _Chain(Kernel):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _chain_of, (type(self), self._params())
+        pairs = self._params().items()
+        return type(self), tuple(
+            k if _PLAIN_NAME.fullmatch(name) else (name, k) for name, k in pairs
+        )
 
     def __repr__(self) -> str:
         if not self._is_named():
@@ -152,7 +155,8 @@ class Sum(_Chain):
     """K(x, z) = k1(x, z) + k2(x, z) + ..., made by ``k1 + k2 + ...``.
 
     Operands may have names, by which their parameters are found: ``Sum(seq=K1, table=K2)`` has
-    ``seq__gamma``. Operands without one are k1, k2, ... by their places.
+    ``seq__gamma``; so does ``Sum(("seq", K1), ("table", K2))``. Operands without one are k1, k2, ...
+    by their places.
 
     Examples
     --------
