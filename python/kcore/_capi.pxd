@@ -426,6 +426,7 @@ cdef extern from "kcore/kcore.h" nogil:
         double seconds_solve
         double seconds_model
         int64_t n_refined
+        int64_t n_zero_samples
 
     ctypedef struct kc_model:
         pass

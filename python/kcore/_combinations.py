@@ -155,8 +155,8 @@ class Sum(_Chain):
     """K(x, z) = k1(x, z) + k2(x, z) + ..., made by ``k1 + k2 + ...``.
 
     Operands may have names, by which their parameters are found: ``Sum(seq=K1, table=K2)`` has
-    ``seq__gamma``; so does ``Sum(("seq", K1), ("table", K2))``. Operands without one are k1, k2, ...
-    by their places.
+    ``seq__gamma``; so does ``Sum(("seq", K1), ("table", K2))``. Operands without one are k1, k2,
+    ... by their places.
 
     Examples
     --------

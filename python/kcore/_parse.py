@@ -209,7 +209,9 @@ class _Reader:
             positional.append(self._value(argument, depth + 1))
         named: dict[str, Any] = {}
         for given in node.keywords:
-            if given.arg is None or given.arg in named:
+            if given.arg is None:
+                raise self._fault(given, "this is no part of a kernel")
+            if given.arg in named:
                 raise self._fault(given, "each parameter is given once, by its name")
             named[given.arg] = self._value(given.value, depth + 1)
         make = self._callee(node.func, depth)

@@ -143,6 +143,20 @@ kc_status kc_packed_add_scalars(kc_call *call, size_t n, kc_packed *packed)
     return KC_OK;
 }
 
+size_t kc_packed_count_zeros(const kc_packed *packed)
+{
+    size_t n_zeros = 0;
+
+    for (size_t i = 0; packed->n_scalars > 0 && i < packed->n; i++) {
+        bool has_zero = false;
+
+        for (size_t s = 0; s < packed->n_scalars; s++)
+            has_zero |= kc_number_at(kc_packed_scalars(packed, s), i, packed->dtype) == 0;
+        n_zeros += has_zero;
+    }
+    return n_zeros;
+}
+
 static kc_status take_scalars(kc_call *call, const kc_packed *from, const int32_t *rows,
                               kc_packed *out)
 {
