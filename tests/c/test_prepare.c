@@ -196,7 +196,7 @@ static void samples_whose_self_value_is_0_are_counted(void)
         kc_packed zeros = prepare(normalized, &view.points, KC_F32);
         kc_packed none = prepare(kernel, &view.points, KC_F32);
 
-        CHECK(kc_packed_count_zeros(&zeros) == 2);
+        CHECK(kc_packed_count_zeros(&zeros) == 3); /* row 1 of sparse samples is one */
         CHECK(kc_packed_count_zeros(&none) == 0);
         kc_packed_free(ctx, &zeros);
         kc_packed_free(ctx, &none);
