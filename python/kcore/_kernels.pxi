@@ -3,7 +3,8 @@
 DEF MAX_PARAMS = 4
 
 cdef dict OPERANDS = {
-    "sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1, "normalized": 1, "on": 1, "series": 1,
+    "sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1, "normalized": 1, "on": 1,
+    "series": 1,
 }
 
 

@@ -129,13 +129,14 @@ class FitReport:
 
     def _lines(self) -> list[str]:
         norm = f", |w| = {self.norm:.6g}" if self.is_certified else ""
-        zeros = f"  kernel     {self.n_zero_samples} samples are normalized to 0: their K(x, x) is 0"
+        n_zeros = self.n_zero_samples
+        zeros = f"  kernel     {n_zeros} samples are normalized to 0: their K(x, x) is 0"
         return [
             f"{self.stop} in {_seconds(self.seconds)}: {self._violation()}",
             f"  objective  {self._objective()}",
             f"  model      {self.n_support} support vectors of {self.n_samples} samples, "
             f"{self.n_bounded} coefficients at the bound{norm}",
-            *([zeros] if self.n_zero_samples else []),
+            *([zeros] if n_zeros else []),
             f"  work       {self._work()}, {self.values_computed} kernel values ({self.precision})",
             f"  rows       {self._rows()}",
             f"  memory     {_bytes(self.peak_bytes)} at the peak",

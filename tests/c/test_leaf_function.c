@@ -278,7 +278,7 @@ static void an_owner_is_held_by_every_kernel_that_calls_its_function(void)
     kc_kernel_free(ctx, copy);
     CHECK(n_holders == 0);
     bad.release = NULL;
-    is_refused(bad, "function.release is NULL, function.retain is not");
+    is_refused(bad, "function has one of retain and release, must have both");
     REQUIRE(kc_kernel_leaf(ctx, "linear", NULL, 0, &deep, NULL) == KC_OK);
     CHECK(kc_kernel_has_function(deep) == 0);
     kc_kernel_free(ctx, deep);

@@ -121,7 +121,7 @@ kc_numbers kc_kernel_numbers(const kc_kernel *kernel, const kc_node *node)
     return (kc_numbers){numbers_of(kernel) + node->first, node->n_numbers};
 }
 
-/* Gives a node that is in its place numbers.  There is room for them. */
+/* Gives a node in its place numbers, for which there is room. */
 static void put_numbers(kc_kernel *kernel, kc_node *node, const double *numbers)
 {
     node->first = kernel->n_numbers;
@@ -195,7 +195,9 @@ static void hold_owners(kc_kernel *kernel)
 
 static void drop_owners(const kc_kernel *kernel)
 {
-    for (size_t i = 0; kernel->holds_owners && i < kernel->n_nodes; i++)
+    const size_t n_held = kernel != NULL && kernel->holds_owners ? kernel->n_nodes : 0;
+
+    for (size_t i = 0; i < n_held; i++)
         if (kernel->nodes[i].function.release != NULL)
             kernel->nodes[i].function.release(kernel->nodes[i].function.owner);
 }
@@ -334,9 +336,7 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
         return kc_fail(err, KC_ERR_ARG, "function.definiteness is %d, must be %d to %d",
                        (int)to->definiteness, KC_INDEFINITE, KC_POSITIVE);
     if ((to->retain == NULL) != (to->release == NULL))
-        return kc_fail(err, KC_ERR_ARG, "function.%s is NULL, function.%s is not",
-                       to->retain == NULL ? "retain" : "release",
-                       to->retain == NULL ? "release" : "retain");
+        return kc_fail(err, KC_ERR_ARG, "function has one of retain and release, must have both");
     if (!(to->work >= 0) || !isfinite(to->work))
         return kc_fail(err, KC_ERR_ARG, "function.work is %g, must be finite and >= 0", to->work);
     return make_leaf(ctx, &node, out, err);
@@ -499,8 +499,7 @@ kc_status kc_kernel_copy(kc_context *ctx, const kc_kernel *kernel, kc_kernel **o
 
 void kc_kernel_free(kc_context *ctx, kc_kernel *kernel)
 {
-    if (kernel != NULL)
-        drop_owners(kernel);
+    drop_owners(kernel);
     kc_free(ctx, kernel);
 }
 
