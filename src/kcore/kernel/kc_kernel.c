@@ -392,11 +392,10 @@ static kc_status check_coefficients(const double *coefs, int32_t n, kc_error *er
 kc_status kc_kernel_series(kc_context *ctx, const kc_kernel *kernel, const double *coefs, int32_t n,
                            kc_kernel **out, kc_error *err)
 {
-    kc_node node = {.op = &kc_operator_series};
+    const kc_node node = {.op = &kc_operator_series, .n_numbers = (size_t)n};
 
     KC_TRY(check_arguments(ctx, coefs, "coefs", out, err));
     KC_TRY(check_coefficients(coefs, n, err));
-    node.n_numbers = (size_t)n;
     return combine(ctx, &kernel, 1, &node, coefs, out, err);
 }
 
