@@ -95,9 +95,8 @@ def test_coef0_is_a_finite_number(kernel):
     rejects(TypeError, "coef0 must be a finite number, got 'x'", kernel, coef0="x")
 
 
-def test_a_factor_is_a_finite_number_not_below_0():
-    words = "factor must be a finite number >= 0, got "
-    rejects(ValueError, words + "-2", lambda: -2 * RBF())
+def test_a_factor_is_a_finite_number():
+    words = "factor must be a finite number, got "
     rejects(ValueError, words + "nan", lambda: RBF() * float("nan"))
     rejects(TypeError, words + "True", lambda: True * RBF())
 
@@ -111,10 +110,9 @@ def test_only_kernels_are_combined():
     for combine in (
         lambda: RBF() + 1,
         lambda: 1 + RBF(),
-        lambda: RBF() - RBF(),
+        lambda: RBF() - 1,
         lambda: RBF() * "a",
         lambda: RBF() / 2,
-        lambda: -RBF(),
         lambda: np.ones(3) * RBF(),
         lambda: RBF() * np.ones(3),
         lambda: np.ones((2, 2)) + RBF(),
