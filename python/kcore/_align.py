@@ -21,7 +21,7 @@ from kcore._kernel import Kernel, check_kernel
 from kcore._points import take_rows
 from kcore._validate import as_reals, brief, refuse_non_finite
 
-_BLOCK_VALUES = 1 << 20  # of all kernels together
+_BLOCK_VALUES = 1 << 18  # of all kernels together
 _TASKS = ("auto", "classification", "regression")
 
 _Array = NDArray[np.float64]
@@ -156,31 +156,39 @@ def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
 def _inner_products(
     kernels: list[_core.CompiledKernel], points: Any, targets: _Array, threads: int
 ) -> tuple[_Array, _Array]:
-    """Return <K_a, K_b> and <K_a, T> of centred matrices."""
+    """Return <K_a, K_b> and <K_a, T> of centred matrices.
+
+    Sums are einsum's: threads of a BLAS, waiting for their next call, would take the CPUs of those
+    that compute kernel values.
+    """
     n, n_kernels = points.shape[0], len(kernels)
     size = max(1, min(n, _BLOCK_VALUES // (n * n_kernels)))
     products = np.zeros((n_kernels, n_kernels))
     with_y = np.zeros(n_kernels)
     sums = np.zeros((n_kernels, n))
+    columns = np.ascontiguousarray(targets.T)
     shifts: _Array | None = None
+    room = np.empty((n_kernels, size, n))
     for begin in range(0, n, size):
         rows = np.arange(begin, min(begin + size, n))
         some = take_rows(points, rows)
-        block = np.stack(
-            [
-                _core.gram(kernel, some, points, None, threads).astype(np.float64)
-                for kernel in kernels
-            ]
-        )
+        block = room[:, : len(rows)]
+        for a, kernel in enumerate(kernels):
+            block[a] = _core.gram(kernel, some, points, None, threads)
         if shifts is None:
             means = block.mean(axis=1)
             shifts = means - means.mean(axis=1, keepdims=True) / 2
-        block -= shifts[:, None, :]
-        block -= shifts[:, rows, None]
-        flat = block.reshape(n_kernels, -1)
-        products += flat @ flat.T
-        sums[:, rows] = block.sum(axis=2)
-        with_y += np.einsum("aik,ik->a", block @ targets, targets[rows])
+        for a in range(n_kernels):
+            block[a] -= shifts[a]
+            block[a] -= shifts[a, rows, None]
+            for b in range(a + 1):
+                products[a, b] += np.einsum("ij,ij->", block[a], block[b])
+            sums[a, rows] = block[a].sum(axis=1)
+            for column in columns:
+                with_y[a] += np.einsum(
+                    "i,i->", np.einsum("ij,j->i", block[a], column), column[rows]
+                )
+    products += np.tril(products, -1).T
     totals = sums.sum(axis=1)
     centred: _Array = products - 2.0 / n * (sums @ sums.T) + np.outer(totals, totals) / n**2
     return centred, with_y
