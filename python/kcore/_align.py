@@ -97,10 +97,10 @@ def align(
     if len(operands) > 1:
         samples = Sum(**{f"x{a}": kernel for a, kernel in enumerate(operands)})
     points = samples._read(X, "X")
-    compiled = [kernel._compile(X, points) for kernel in operands]
+    compiled = [_compile(kernel, X, points) for kernel in operands]
     targets = _targets_of(y, points.shape[0], task)
     threads = 0 if n_jobs is None else n_threads(n_jobs)
-    products, with_y = _inner_products(compiled, points, targets, threads)
+    products, with_y = _inner_products(compiled, targets, threads)
     weights = _best_weights(products, with_y)
     norm_y = float(np.linalg.norm(targets.T @ targets))
     parts = [Scaled(w, kernel) for w, kernel in zip(weights.tolist(), operands, strict=True)]
@@ -130,6 +130,12 @@ def _operands_of(kernels: Any) -> tuple[list[str], list[Kernel]]:
     return names, operands
 
 
+def _compile(kernel: Kernel, X: Any, points: Any) -> tuple[_core.CompiledKernel, Any]:
+    """Return the kernel as the core has it, and the samples that it reads."""
+    bound = kernel._bound_to(X, points)
+    return kernel._compile(bound), points if bound is None else bound.points
+
+
 def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
     """Return what is to be aligned with, centred: a column for each class, or one of targets."""
     if task not in _TASKS:
@@ -154,14 +160,14 @@ def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
 
 
 def _inner_products(
-    kernels: list[_core.CompiledKernel], points: Any, targets: _Array, threads: int
+    kernels: list[tuple[_core.CompiledKernel, Any]], targets: _Array, threads: int
 ) -> tuple[_Array, _Array]:
     """Return <K_a, K_b> and <K_a, T> of centred matrices.
 
     Sums are einsum's: threads of a BLAS, waiting for their next call, would take the CPUs of those
     that compute kernel values.
     """
-    n, n_kernels = points.shape[0], len(kernels)
+    n, n_kernels = len(targets), len(kernels)
     size = max(1, min(n, _BLOCK_VALUES // (n * n_kernels)))
     products = np.zeros((n_kernels, n_kernels))
     with_y = np.zeros(n_kernels)
@@ -171,10 +177,9 @@ def _inner_products(
     room = np.empty((n_kernels, size, n))
     for begin in range(0, n, size):
         rows = np.arange(begin, min(begin + size, n))
-        some = take_rows(points, rows)
         block = room[:, : len(rows)]
-        for a, kernel in enumerate(kernels):
-            block[a] = _core.gram(kernel, some, points, None, threads)
+        for a, (kernel, points) in enumerate(kernels):
+            block[a] = _core.gram(kernel, take_rows(points, rows), points, None, threads)
         if shifts is None:
             means = block.mean(axis=1)
             shifts = means - means.mean(axis=1, keepdims=True) / 2

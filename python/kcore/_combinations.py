@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -25,12 +25,12 @@ from kcore._validate import as_integer, as_real, as_reals, brief
 _C = TypeVar("_C", bound="_Chain")
 
 
-def shown(value: object) -> str:
+def written(value: object) -> str:
     """Return a parameter as formulas show it: numbers without what says nothing."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, tuple | list):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(written, value))}]"
     return str(value)
 
 
@@ -105,9 +105,9 @@ class _Chain(Kernel):
     def _remade(self: _C, params: dict[str, Any]) -> _C:
         return type(self)(**params)
 
-    def _rebuilt(self: _C, values: list[Any]) -> _C:
+    def _with_inner(self: _C, change: Callable[[Kernel], Kernel]) -> _C:
         made = object.__new__(type(self))  # nothing is taken apart
-        set_fields(made, kernels=tuple(values), names=self.names)
+        set_fields(made, kernels=tuple(map(change, self.kernels)), names=self.names)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -245,13 +245,13 @@ class Scaled(Kernel):
 
     def _formula(self) -> tuple[str, int]:
         inner = self.kernel._formula_inside(POWER)
-        return f"-{inner}" if self.factor == -1 else f"{shown(self.factor)} {inner}", PRODUCT
+        return f"-{inner}" if self.factor == -1 else f"{written(self.factor)} {inner}", PRODUCT
 
     def _reason(self) -> str:
         if self.factor == 0:
             return "the zero kernel"
         if self.factor < 0:
-            return f"a negative multiple, by {shown(self.factor)}"
+            return f"a negative multiple, by {written(self.factor)}"
         return f"a positive multiple is as definite as its kernel, {self.kernel.definiteness}"
 
     def _nodes(self) -> list[Node]:
@@ -337,7 +337,7 @@ class PowerSeries(Kernel):
 
     def _formula(self) -> tuple[str, int]:
         terms = [
-            f"{shown(factor)}{['', ' k'][i > 0]}{f'^{i}' if i > 1 else ''}"
+            f"{written(factor)}{['', ' k'][i > 0]}{f'^{i}' if i > 1 else ''}"
             for i, factor in enumerate(self.coefficients)
             if factor != 0
         ]
@@ -348,7 +348,7 @@ class PowerSeries(Kernel):
         known = self.kernel.definiteness
         for i, factor in enumerate(self.coefficients):
             if factor < 0:
-                return f"a series with a negative factor, coefficients[{i}] is {shown(factor)}"
+                return f"a series with a negative factor, coefficients[{i}] is {written(factor)}"
         if not any(self.coefficients[1:]):
             return "a constant that is not negative"
         if not any(self.coefficients[2:]):

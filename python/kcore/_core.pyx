@@ -376,7 +376,11 @@ cdef int64_t entries(const Py_buffer *b) except -1:
     return b.shape[0]
 
 
-# ---- Matrices
+# ---- Kernels and their matrices
+
+include "_kernels.pxi"
+include "_function.pxi"
+
 
 def gram(CompiledKernel kernel not None, x, z, out, int32_t n_threads):
     """Return K(x_i, z_j), or K(x_i, x_j) where z is None, in `out` or in a new array."""
@@ -465,8 +469,6 @@ cdef int64_t leading_dimension(
 # Parts of one module, not modules: each extension links the C core statically, and a second copy
 # of it would count forks and choose its loops by itself.
 
-include "_kernels.pxi"
-include "_function.pxi"
 include "_progress.pxi"
 include "_arrays.pxi"
 include "_svm.pxi"

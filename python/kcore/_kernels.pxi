@@ -4,7 +4,7 @@ DEF MAX_PARAMS = 4
 
 cdef dict OPERANDS = {
     "sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1, "normalized": 1, "on": 1,
-    "series": 1,
+    "factors": 1, "period": 1, "map": 1, "series": 1,
 }
 
 
@@ -16,13 +16,8 @@ cdef kc_kernel *make_kernel(
     cdef kc_error err
     cdef kc_status status
     cdef int32_t k, n_params = <int32_t>len(params)
-    cdef const int32_t[::1] columns
-    if name == "on":
-        columns = np.array(params, dtype=np.int32)
-        if n_params == 0:
-            raise ValueError("kernel node 'on' has no columns")
-        check(kc_kernel_on(ctx, operands[0], &columns[0], n_params, &made, &err), &err)
-        return made
+    if name in ("on", "factors", "period", "map"):
+        return read_through(ctx, name, params, operands[0])
     if name == "series":
         return make_series(ctx, params, operands[0])
     if name == "function":
@@ -57,6 +52,38 @@ cdef kc_kernel *make_series(kc_context *ctx, tuple params, const kc_kernel *kern
         raise ValueError(f"kernel node 'series' has {coefs.shape[0]} coefficients")
     check(kc_kernel_series(
         ctx, kernel, &coefs[0], <int32_t>coefs.shape[0], &made, &err), &err)
+    return made
+
+
+cdef kc_kernel *read_through(
+        kc_context *ctx, str name, tuple params, const kc_kernel *kernel) except NULL:
+    """Return the kernel of what a step makes of columns."""
+    cdef kc_kernel *made = NULL
+    cdef const int32_t[::1] columns
+    cdef const double[::1] numbers
+    cdef const double[:, ::1] matrix
+    cdef kc_error err
+    cdef kc_status status
+    if not params:
+        raise ValueError(f"kernel node {name!r} has no columns")
+    if name == "on":
+        columns = np.array(params, dtype=np.int32)
+        status = kc_kernel_on(ctx, kernel, &columns[0], columns.shape[0], &made, &err)
+    elif name == "map":
+        matrix = params[0]
+        if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+            raise ValueError("kernel node 'map' has no columns")
+        status = kc_kernel_on_map(
+            ctx, kernel, &matrix[0, 0], matrix.shape[0], matrix.shape[1], &made, &err)
+    else:
+        numbers = np.array(params, dtype=np.float64)
+        if name == "factors":
+            status = kc_kernel_on_factors(
+                ctx, kernel, &numbers[0], numbers.shape[0], &made, &err)
+        else:
+            status = kc_kernel_on_period(
+                ctx, kernel, &numbers[0], numbers.shape[0], &made, &err)
+    check(status, &err)
     return made
 
 

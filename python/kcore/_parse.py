@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 _FOREIGN = {*keyword.kwlist} - {"True", "False", "None"}
 _METHODS = ("normalized", "on")
 _FUNCTIONS = ("exp", "power_series")  # of kcore.kernels, beside its classes
-_NO_TEXT = ("Kernel", "Function")  # its classes that text cannot make
+_NO_TEXT = ("Kernel", "Applied", "Function", "RankOne")  # its classes that text cannot make
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -271,7 +271,7 @@ RULES = [
     (r"a positive multiple is as definite as its kernel, (\w+)", lambda o: o[0]),
     (r"the kernel itself, (\w+)", lambda o: o[0]),
     (r"a constant, and a positive multiple of a kernel that is (\w+)", lambda o: o[0]),
-    (r"as definite as the kernel that reads the columns", lambda o: o[0]),
+    (r"as definite as the kernel of what it reads", lambda o: o[0]),
     (r"a power of a positive kernel \(Schur\)", lambda o: o == [POSITIVE] and POSITIVE),
     (r"a power needs .* is (\w+)", lambda o: o != [POSITIVE] and INDEFINITE),
     (r"a series of powers of a positive .*", lambda o: o == [POSITIVE] and POSITIVE),
@@ -345,7 +345,15 @@ def test_words_and_verdict_agree_in_every_expression(kernel):
 
 
 def test_every_kernel_says_why():
-    operands = {"kernel": RBF(), "factor": 2, "degree": 2, "columns": [0], "coefficients": [1, 2]}
+    operands = {
+        "kernel": RBF(),
+        "factor": 2,
+        "degree": 2,
+        "columns": [0],
+        "coefficients": [1, 2],
+        "matrix": [[1, 2]],
+    }
+    operands |= {"f": len, "phi": abs}
     for name in kernels.__all__:
         thing = getattr(kernels, name)
         if not isinstance(thing, type) or not issubclass(thing, Kernel) or thing is Kernel:
