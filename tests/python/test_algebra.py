@@ -108,6 +108,8 @@ def test_sums_and_products_are_flat_from_both_sides(rng):
         (RBF(3).on([0, 2]) + Delta().on("age"), "exp(-3 |x-z|^2) on [0, 2] + [x = z] on ['age']"),
         (Sum(seq=Delta(), table=RBF()), "{seq: [x = z]} + {table: exp(-|x-z|^2)}"),
         (power_series(Linear(), [1, 0, -0.5, 2]), "(1 - 0.5 k^2 + 2 k^3 with k = x.z)"),
+        (RBF([1, 0.5]), "exp(-[1, 0.5] |x-z|^2)"),
+        (Linear().on([[1, 2]]) ** 2, "(x.z on [[1.0, 2.0]])^2"),
         (Matern(0.5, 2), "matern_0.5(|x-z| / 2)"),
     ],
 )
@@ -148,6 +150,8 @@ def test_a_long_sum_and_a_deep_kernel_are_read():
         ("power_series(Linear(), [1, -2, 3e-1])", power_series(Linear(), [1, -2, 0.3])),
         ("Delta().on('it\\'s')", Delta().on("it's")),
         ("(RBF() +\n Linear())", RBF() + Linear()),
+        ("RBF([1, 2]) + RBF('scale')", RBF([1, 2]) + RBF("scale")),
+        ("Linear().on([[1, 2.5], [0, -1]])", Linear().on([[1, 2.5], [0, -1]])),
     ],
 )
 def test_what_users_write_is_read(text, kernel):

@@ -262,7 +262,8 @@ def test_repr_evaluates_back(kernel):
 
 @given(kernel_trees())
 def test_kernels_survive_pickling_and_copying(kernel):
-    kernel._compile(None)
+    if kernel._is_bound():
+        kernel._compile(None)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(kernel, protocol)) == kernel
     assert copy.copy(kernel) == kernel
