@@ -109,7 +109,7 @@ def test_sums_and_products_are_flat_from_both_sides(rng):
         (Sum(seq=Delta(), table=RBF()), "{seq: [x = z]} + {table: exp(-|x-z|^2)}"),
         (power_series(Linear(), [1, 0, -0.5, 2]), "(1 - 0.5 k^2 + 2 k^3 with k = x.z)"),
         (RBF([1, 0.5]), "exp(-[1, 0.5] |x-z|^2)"),
-        (Linear().on([[1, 2]]) ** 2, "(x.z on [[1.0, 2.0]])^2"),
+        (Linear().on([[1, 2]]) ** 2, "((x.z) on [[1.0, 2.0]])^2"),
         (Matern(0.5, 2), "matern_0.5(|x-z| / 2)"),
     ],
 )
