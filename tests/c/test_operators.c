@@ -24,6 +24,18 @@ static kc_kernel *series_of(const kc_kernel *kernel, const double *coefs, int32_
     return made;
 }
 
+/* One step of Horner's rule; the portable loops round the product. */
+static double step(double sum, double k, double coef, kc_dtype dtype)
+{
+    const bool is_fused = strcmp(kc_isa_name(), "generic") != 0;
+    const float narrow = (float)sum * (float)k;
+    const double wide = sum * k;
+
+    if (dtype == KC_F64)
+        return is_fused ? fma(sum, k, coef) : wide + coef;
+    return (double)(is_fused ? fmaf((float)sum, (float)k, (float)coef) : narrow + (float)coef);
+}
+
 /* The values of `made` are Horner's sums of those of `inner`, to the bit. */
 static void check_series(const kc_kernel *made, const kc_kernel *inner, const double *coefs,
                          size_t n_coefs, kc_dtype dtype)
@@ -42,8 +54,7 @@ static void check_series(const kc_kernel *made, const kc_kernel *inner, const do
         const double k = ref_get(values, i, dtype);
 
         for (size_t c = n_coefs - 1; c-- > 0;)
-            sum = dtype == KC_F64 ? fma(sum, k, coefs[c])
-                                  : (double)fmaf((float)sum, (float)k, (float)coefs[c]);
+            sum = step(sum, k, coefs[c], dtype);
         are_equal &= ref_get(out, i, dtype) == sum;
     }
     for (size_t i = 0; i < N; i++)
