@@ -189,6 +189,7 @@ cdef extern from "kcore/kcore.h" nogil:
         const double *values
         const int32_t *columns
         const char *bytes
+        int64_t n_cols
 
     ctypedef double kc_pair_fn(void *data, const kc_sample *x, const kc_sample *z)
     ctypedef void kc_block_fn(
@@ -202,9 +203,14 @@ cdef extern from "kcore/kcore.h" nogil:
         void *data
         kc_definiteness definiteness
         double work
+        void *owner
+        void (*retain)(void *owner)
+        void (*release)(void *owner)
 
     kc_status kc_kernel_from_function(
         kc_context *ctx, const kc_kernel_function *function, kc_kernel **out, kc_error *err)
+
+    int32_t kc_kernel_has_function(const kc_kernel *kernel)
 
     # ---- Combinations
 
@@ -218,6 +224,9 @@ cdef extern from "kcore/kcore.h" nogil:
         kc_context *ctx, const kc_kernel *kernel, double factor, kc_kernel **out, kc_error *err)
     kc_status kc_kernel_power(
         kc_context *ctx, const kc_kernel *kernel, int32_t degree, kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_series(
+        kc_context *ctx, const kc_kernel *kernel, const double *coefs, int32_t n, kc_kernel **out,
+        kc_error *err)
     kc_status kc_kernel_exp(
         kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 
@@ -448,6 +457,7 @@ cdef extern from "kcore/kcore.h" nogil:
         double seconds_solve
         double seconds_model
         int64_t n_refined
+        int64_t n_zero_samples
 
     ctypedef struct kc_model:
         pass

@@ -13,7 +13,7 @@ from kcore._progress import ProgressCallback
 from kcore._rules import Samples
 
 _KernelFunction: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
-_Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
+_Nodes: TypeAlias = list[tuple[str, tuple[Any, ...]]]
 
 F32: Final = 1
 F64: Final = 2
@@ -25,7 +25,7 @@ class Context: ...
 
 @final
 class KernelPart:
-    def __new__(cls, name: str, params: tuple[float, ...], stack: list[KernelPart]) -> Self: ...
+    def __new__(cls, name: str, params: tuple[Any, ...], stack: list[KernelPart]) -> Self: ...
     def __reduce__(self) -> NoReturn: ...
 
 def leaves() -> list[tuple[str, str, list[tuple[str, str, float, str]]]]: ...
@@ -85,6 +85,9 @@ PRECISION_AUTO: Final = 0
 PRECISION_F32: Final = 1
 PRECISION_F64: Final = 2
 STOP_CONVERGED: Final = 0
+
+@final
+class KernelFunction: ...
 
 @final
 class Model:

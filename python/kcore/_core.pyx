@@ -17,7 +17,7 @@ from cpython.buffer cimport Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcore._capi cimport *
@@ -58,6 +58,7 @@ cdef int check(kc_status status, kc_error *err) except -1:
         return -1
     if status == KC_OK:
         return 0
+    raise_failure()
     text = err.text.decode("utf-8", "replace")
     if status == KC_ERR_NOMEM:
         raise MemoryError(text)
@@ -378,6 +379,7 @@ cdef int64_t entries(const Py_buffer *b) except -1:
 # ---- Kernels and their matrices
 
 include "_kernels.pxi"
+include "_function.pxi"
 
 
 def gram(CompiledKernel kernel not None, x, z, out, int32_t n_threads):
@@ -472,4 +474,4 @@ include "_svm.pxi"
 include "_perceptron.pxi"
 include "_online.pxi"
 include "_store.pxi"
-include "_function.pxi"
+include "_space.pxi"

@@ -1,198 +1,133 @@
-# Functions of the space of a kernel: part of _core.pyx, included there.
+# Functions of the user's as leaves of kernels: part of _core.pyx, included there.
+#
+# A Python function is called for a block of values at a time, by whichever thread of the core needs
+# them, with the GIL. An exception is kept, and the block is filled with NaN: the core ends the call
+# for that, and `check` raises the exception.
+
+from cpython.ref cimport Py_DECREF
+from libc.math cimport NAN
+from libc.stdint cimport intptr_t
+
+# Of a value, in multiply-adds, about: a call is shared by a block of values.
+DEF PYTHON_WORK = 200.0
+
+cdef dict DEFINITENESS = {
+    "indefinite": KC_INDEFINITE, "conditional": KC_CONDITIONAL, "positive": KC_POSITIVE,
+}
+
+cdef int64_t n_checks = 0  # failed calls so far: what was kept by an earlier one is out of date
+cdef KernelFunction the_failed = None
+
 
 @cython.final
-cdef class Function:
-    """A ``kc_function``: its own, or one that belongs to a model; immutable.
+cdef class KernelFunction:
+    """What a function leaf calls, kept alive by all kernels that call it."""
 
-    Functions that come from `make_function`, `output`, `combine` and `merged` have one output and
-    no intercept.
-    """
+    cdef object function  # of Python; or what a C function belongs to
+    cdef object error
+    cdef int64_t failed_at
 
-    cdef const kc_function *ptr
-    cdef kc_function *own  # what is freed; NULL: the model's
-    cdef Context context
-    cdef Model model
-    cdef kc_function_info info
+    cdef object ask(self, x, z):
+        from kcore._function import call
+        return call(self.function, x, z)
 
-    def __dealloc__(self):
-        if self.context is not None:
-            kc_function_free(self.context.ptr, self.own)
+    cdef bint has_failed(self) noexcept:
+        if self.error is not None and self.failed_at != n_checks:
+            self.error = None
+        return self.error is not None
 
-    def __reduce__(self):
-        raise TypeError("a compiled function is not pickled: it is made again from its parts")
-
-    def describe(self):
-        """Return ``kc_function_info`` as a dict."""
-        return self.info
-
-    def coef(self):
-        """Return the coefficients, n_outputs x n_points."""
-        cdef kc_error err
-        cdef double[:, ::1] view
-        out = empty((self.info.n_outputs, self.info.n_points), FLOAT64)
-        view = out
-        if self.info.n_points > 0:
-            check(kc_function_coef(self.ptr, &view[0, 0], out.size, &err), &err)
-        return out
-
-    def vectors(self):
-        """Return the points, part by part, as `points_of` does."""
-        return points_of(self.ptr)
-
-    def output(self, int64_t number):
-        """Return one output as a function of its own, without its intercept."""
-        cdef kc_run run = run_with(0)
-        cdef kc_function *made = NULL
-        cdef kc_error err
-        cdef kc_status status
-        with nogil:
-            status = kc_function_output(the_context.ptr, &run, self.ptr, number, &made, &err)
-        check(status, &err)
-        return own_function(made)
-
-    def combine(self, double a, double b, Function other):
-        """Return a f + b other, or without another one, a f."""
-        cdef kc_run run = run_with(0)
-        cdef const kc_function *g = NULL if other is None else other.ptr
-        cdef kc_function *made = NULL
-        cdef kc_error err
-        cdef kc_status status
-        with nogil:
-            status = kc_function_combine(the_context.ptr, &run, a, self.ptr, b, g, &made, &err)
-        check(status, &err)
-        return own_function(made)
-
-    def merged(self):
-        """Return the function with equal points put together."""
-        cdef kc_run run = run_with(0)
-        cdef kc_function *made = NULL
-        cdef kc_error err
-        cdef kc_status status
-        with nogil:
-            status = kc_function_merge(the_context.ptr, &run, self.ptr, &made, &err)
-        check(status, &err)
-        return own_function(made)
-
-    def inner(self, Function other not None):
-        """Return the inner product with another function."""
-        cdef kc_run run = run_with(0)
-        cdef kc_error err
-        cdef kc_status status
-        cdef double out = 0.0
-        with nogil:
-            status = kc_function_inner(
-                the_context.ptr, &run, self.ptr, other.ptr, &out, &err)
-        check(status, &err)
-        return out
-
-    def evaluate(self, points, int32_t n_threads):
-        """Return the values, (n_samples, n_outputs)."""
-        cdef kc_run run = run_with(n_threads)
-        cdef kc_error err
-        cdef kc_status status
-        cdef View view
-        cdef Py_buffer vout
-        cdef double *values
-        memset(&vout, 0, sizeof(Py_buffer))
-        try:
-            open_view(&view, points, b"X")
-            out = empty((view.points.n_rows, self.info.n_outputs), FLOAT64)
-            values = <double *>new_memory(&vout, out)
-            with nogil:
-                status = kc_function_evaluate(
-                    the_context.ptr, &run, self.ptr, &view.points, KC_PER_OUTPUT, values,
-                    self.info.n_outputs, &err)
-            check(status, &err)
-        finally:
-            PyBuffer_Release(&vout)
-            close_view(&view)
-        return out
-
-    def contributions(self, points, int64_t top, int32_t n_threads):
-        """Return points and terms, (n_samples, n_outputs, top) each, the largest terms first."""
-        cdef kc_run run = run_with(n_threads)
-        cdef kc_error err
-        cdef kc_status status
-        cdef View view
-        cdef Py_buffer buffers[2]
-        cdef int64_t *numbers
-        cdef double *terms
-        memset(buffers, 0, sizeof(buffers))
-        try:
-            open_view(&view, points, b"X")
-            found = empty((view.points.n_rows, self.info.n_outputs, top), INT64)
-            values = empty(found.shape, FLOAT64)
-            numbers = <int64_t *>new_memory(&buffers[0], found)
-            terms = <double *>new_memory(&buffers[1], values)
-            if top > 0:
-                with nogil:
-                    status = kc_function_contributions(
-                        the_context.ptr, &run, self.ptr, &view.points, top, numbers, terms, &err)
-                check(status, &err)
-        finally:
-            PyBuffer_Release(&buffers[0])
-            PyBuffer_Release(&buffers[1])
-            close_view(&view)
-        return found, values
+    cdef void fail(self, error) noexcept:
+        global the_failed
+        self.error = error
+        self.failed_at = n_checks
+        the_failed = self
 
 
-cdef Function own_function(kc_function *made):
-    """Return the owner of a function."""
-    cdef Function function = Function()
-    cdef kc_error err
-    function.context = the_context
-    function.ptr = function.own = made
-    function.info.struct_size = sizeof(kc_function_info)
-    check(kc_function_describe(made, &function.info, &err), &err)
-    return function
+cdef int raise_failure() except -1:
+    """Raise what a function raised in the call that has failed, if it did."""
+    global the_failed, n_checks
+    cdef KernelFunction failed = the_failed
+    the_failed = None
+    n_checks += 1
+    if failed is None or failed.error is None:
+        return 0
+    error, failed.error = failed.error, None
+    raise error
 
 
-def model_function(Model model not None):
-    """Return the function of a model, which keeps the model alive."""
-    cdef Function function = Function()
-    function.model = model
-    function.ptr = kc_model_function(model.ptr)
-    function.info = model.function
-    return function
+cdef void retain(void *owner) noexcept with gil:
+    Py_INCREF(<object>owner)
 
 
-def online_function(OnlineLearner learner not None, kc_reading reading):
-    """Return what a learner has learnt so far: a copy."""
-    cdef kc_run run = run_with(1)
-    cdef kc_function *made = NULL
-    cdef kc_error err
-    with learner.own_lock():
-        check(kc_online_function(
-            the_context.ptr, &run, learner.ptr, reading, NULL, &made, &err), &err)
-    return own_function(made)
+cdef void release(void *owner) noexcept with gil:
+    Py_DECREF(<object>owner)
 
 
-def make_function(CompiledKernel kernel not None, points, bint is_f32, coef):
-    """Return the function of a kernel with these points and coefficients; there may be none."""
-    cdef kc_run run = run_with(0)
-    cdef kc_function_parts parts
-    cdef kc_function *made = NULL
-    cdef kc_error err
-    cdef kc_status status
-    cdef View view
-    cdef Py_buffer buffer
-    memset(&parts, 0, sizeof(parts))
-    memset(&buffer, 0, sizeof(buffer))
-    parts.struct_size = sizeof(parts)
-    parts.kernel = kernel.ptr
-    parts.dtype = KC_F32 if is_f32 else KC_F64
-    parts.n_points = points.shape[0]
-    parts.n_cols = points.shape[1]
-    parts.n_outputs = 1
-    parts.decoder = KC_DECODE_VALUES
+cdef object samples_of(const kc_sample *samples, int64_t n):
+    """Return samples as a function gets them: rows of numbers, or bytes."""
+    cdef double[:, ::1] rows
+    cdef int64_t i, k
+    if samples.values == NULL:
+        strings = np.empty(n, dtype=object)
+        for i in range(n):
+            strings[i] = samples[i].bytes[:samples[i].n] if samples[i].n > 0 else b""
+        return strings
+    array = np.zeros((n, samples.n_cols))
+    rows = array
+    for i in range(n):
+        if samples[i].columns == NULL:
+            if samples[i].n > 0:
+                memcpy(&rows[i, 0], samples[i].values, <size_t>samples[i].n * sizeof(double))
+        else:
+            for k in range(samples[i].n):
+                rows[i, samples[i].columns[k]] = samples[i].values[k]
+    return array
+
+
+cdef void call_python(
+    void *data, const kc_sample *x, int64_t n_x, const kc_sample *z, int64_t n_z, double *out,
+    int64_t ld,
+) noexcept with gil:
+    cdef KernelFunction function = <KernelFunction>data
+    cdef const double[:, ::1] values
+    cdef int64_t i, j
+    for i in range(n_x):
+        for j in range(n_z):
+            out[i * ld + j] = NAN
+    if PyErr_Occurred() != NULL or function.has_failed():
+        return
     try:
-        open_view(&view, points, b"X")
-        parts.x = &view.points
-        parts.coef = <double *>borrow(&buffer, coef, b"d", parts.n_points, False)
-        with nogil:
-            status = kc_function_create(the_context.ptr, &run, &parts, &made, &err)
-        check(status, &err)
-    finally:
-        PyBuffer_Release(&buffer)
-        close_view(&view)
-    return own_function(made)
+        values = function.ask(samples_of(x, n_x), samples_of(z, n_z))
+        for i in range(n_x):
+            for j in range(n_z):
+                out[i * ld + j] = values[i, j]
+    except BaseException as error:  # Ctrl-C too: it is raised when the call has ended
+        function.fail(error)
+
+
+cdef kc_kernel *make_function_leaf(kc_context *ctx, tuple params) except NULL:
+    """Return the leaf of a function: `Function._nodes` says what the parameters are."""
+    cdef kc_kernel *made = NULL
+    cdef kc_kernel_function f
+    cdef kc_error err
+    cdef KernelFunction owner = KernelFunction()
+    function, definiteness, form, address, user_data = params[0]._for_core()
+    memset(&f, 0, sizeof(f))
+    f.struct_size = sizeof(f)
+    f.definiteness = DEFINITENESS[definiteness]
+    owner.function = function
+    if form == "python":
+        f.block = call_python
+        f.data = <void *>owner
+        f.work = PYTHON_WORK
+    else:
+        f.data = <void *><intptr_t>user_data
+        if form == "pair":
+            f.pair = <kc_pair_fn *><intptr_t>address
+        else:
+            f.block = <kc_block_fn *><intptr_t>address
+    f.owner = <void *>owner
+    f.retain = retain
+    f.release = release
+    check(kc_kernel_from_function(ctx, &f, &made, &err), &err)
+    return made

@@ -1,4 +1,8 @@
-"""What all kernels are, and what makes kernels of kernels; `kcore.kernels` has them all."""
+"""What all kernels are, and the kernel of some columns; `kcore.kernels` has them all.
+
+What makes kernels of kernels is in `kcore._combinations`, which is built on this: the operators
+below import it when they are first used.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,14 @@ from kcore._points import AnyPoints, Float, refuse_other_texts, texts_of
 from kcore._tables import as_table
 from kcore._threads import n_threads
 from kcore._validate import (
-    as_integer,
     as_points,
-    as_real,
     brief,
     check_out,
     feature_names,
 )
 
 if TYPE_CHECKING:
+    from kcore._combinations import Normalized, Power, Product, Scaled, Sum
     from kcore._readings import ReadLike
     from kcore.rkhs import Function
 
@@ -33,8 +36,8 @@ Definiteness: TypeAlias = Literal["positive", "conditional", "indefinite"]
 Node: TypeAlias = tuple[str, tuple[Any, ...]]
 _K = TypeVar("_K", bound="Kernel")
 
-# How tightly the operators of repr bind.
-_SUM, _PRODUCT, _POWER, ATOM = range(4)
+# How tightly the operators of repr, and those of formulas, bind.
+SUM, PRODUCT, POWER, ATOM = range(4)
 
 
 class Kernel:
@@ -167,6 +170,21 @@ class Kernel:
         """
         return _core.CompiledKernel(self._without_columns()._nodes()).definiteness
 
+    def why(self) -> str:
+        """Return why the kernel is as definite as `definiteness` says: a line for each operand.
+
+        Examples
+        --------
+        >>> from kcore.kernels import RBF, Sigmoid
+        >>> print((RBF(0.5) * Sigmoid()).why())
+        indefinite: a product needs positive kernels (Schur), k2 is indefinite
+          k1 = RBF(gamma=0.5): positive: |x-z|^2 is conditionally negative, exp(-gamma ...) of it \
+positive (Schoenberg)
+          k2 = Sigmoid(gamma=1.0, coef0=0.0): indefinite: tanh of an inner product is not positive \
+in general
+        """
+        return "\n".join(self._derivation())
+
     # ---- Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -219,11 +237,13 @@ class Kernel:
                 own[first] = value
         for name, changes in inner.items():
             own[name] = own[name].replace(**changes)
-        return type(self)(*own.values())
+        return self._remade(own)
 
     # ---- Algebra
 
     def __add__(self, other: Kernel) -> Sum:
+        from kcore._combinations import Sum
+
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: object) -> Kernel:
@@ -231,22 +251,32 @@ class Kernel:
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __sub__(self, other: Kernel) -> Sum:
+        from kcore._combinations import Scaled, Sum
+
         return Sum(self, Scaled(-1, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __neg__(self) -> Scaled:
+        from kcore._combinations import Scaled
+
         return Scaled(-1, self)
 
     def __mul__(self, other: Kernel | float) -> Product | Scaled:
+        from kcore._combinations import Product
+
         if isinstance(other, Kernel):
             return Product(self, other)
         return self.__rmul__(other)
 
     def __rmul__(self, other: float) -> Scaled:
+        from kcore._combinations import Scaled
+
         if isinstance(other, Real):
             return Scaled(other, self)
         return NotImplemented
 
     def __pow__(self, degree: int) -> Power:
+        from kcore._combinations import Power
+
         return Power(self, degree)
 
     def normalized(self) -> Normalized:
@@ -259,6 +289,8 @@ class Kernel:
         array([[1.    , 0.7071],
                [0.7071, 1.    ]])
         """
+        from kcore._combinations import Normalized
+
         return Normalized(self)
 
     def on(self, phi: ReadLike) -> Kernel:
@@ -344,7 +376,11 @@ class Kernel:
         params = (f"{name}={shown(value)}" for name, value in self._params().items())
         return f"{type(self).__name__}({', '.join(params)})"
 
-    def __reduce__(self) -> tuple[type[Kernel], tuple[Any, ...]]:
+    def __str__(self) -> str:
+        """Return the formula with its parameters, to be read by people; `repr` evaluates."""
+        return self._formula()[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self._params().values())
 
     def __copy__(self: _K) -> _K:
@@ -462,9 +498,35 @@ class Kernel:
         """Return the expression in postfix order."""
         raise NotImplementedError
 
+    def _remade(self: _K, params: dict[str, Any]) -> _K:
+        """Return a kernel of this class with these parameters, which are all."""
+        return type(self)(*params.values())
+
     def _inside(self, binding: int) -> str:
         """Return the repr, in parentheses unless it binds at least so tightly."""
         return repr(self) if self._binding >= binding else f"({self!r})"
+
+    # ---- In words
+
+    def _formula(self) -> tuple[str, int]:
+        """Return the formula, and how tightly its operators bind."""
+        return repr(self), self._binding
+
+    def _formula_inside(self, binding: int) -> str:
+        text, own = self._formula()
+        return text if own >= binding else f"({text})"
+
+    def _reason(self) -> str:
+        """Return why the kernel is as definite as it is, given how definite its operands are."""
+        raise NotImplementedError
+
+    def _derivation(self) -> list[str]:
+        lines = [f"{self.definiteness}: {self._reason()}"]
+        for name, kernel in self._params().items():
+            if isinstance(kernel, Kernel):
+                first, *rest = kernel._derivation()
+                lines += [f"  {name} = {kernel!r}: {first}", *(f"  {line}" for line in rest)]
+        return lines
 
 
 def _fields(kernel: Kernel) -> tuple[Any, ...]:
@@ -485,128 +547,6 @@ def shown(value: object) -> str:
 def check_kernel(value: object, name: str) -> None:
     if not isinstance(value, Kernel):
         raise TypeError(f"{name} must be a Kernel, got {brief(value)}")
-
-
-# ---- Combinations
-
-
-@dataclass(frozen=True, repr=False, init=False)
-class _Chain(Kernel):
-    """Two kernels or more, joined from the left; a first one of the same kind is taken apart."""
-
-    kernels: tuple[Kernel, ...]
-
-    _op: ClassVar[str]
-
-    def __init__(self, k1: Kernel, k2: Kernel, *more: Kernel) -> None:
-        for k, kernel in enumerate((k1, k2, *more), 1):
-            check_kernel(kernel, f"k{k}")
-        first = k1.kernels if isinstance(k1, type(self)) else (k1,)
-        set_fields(self, kernels=(*first, k2, *more))
-
-    def _params(self) -> dict[str, Any]:
-        return {f"k{i}": kernel for i, kernel in enumerate(self.kernels, 1)}
-
-    def _nodes(self) -> list[Node]:
-        nodes = self.kernels[0]._nodes()
-        for kernel in self.kernels[1:]:
-            nodes += [*kernel._nodes(), (self._op, ())]
-        return nodes
-
-
-@dataclass(frozen=True, repr=False, init=False)
-class Sum(_Chain):
-    """K(x, z) = k1(x, z) + k2(x, z) + ..., made by ``k1 + k2 + ...``."""
-
-    _binding: ClassVar[int] = _SUM
-    _op: ClassVar[str] = "sum"
-
-    def __repr__(self) -> str:
-        return " + ".join(kernel._inside(_PRODUCT) for kernel in self.kernels)
-
-
-@dataclass(frozen=True, repr=False, init=False)
-class Product(_Chain):
-    """K(x, z) = k1(x, z) k2(x, z) ..., made by ``k1 * k2 * ...``."""
-
-    _binding: ClassVar[int] = _PRODUCT
-    _op: ClassVar[str] = "product"
-
-    def __repr__(self) -> str:
-        first, *others = self.kernels  # first may be scaled: 2.0 * k1 * k2 reads as it was made
-        return " * ".join([first._inside(_PRODUCT), *(k._inside(_POWER) for k in others)])
-
-
-@dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
-    """K(x, z) = factor kernel(x, z), made by ``factor * kernel``; indefinite for a factor < 0."""
-
-    factor: float
-    kernel: Kernel
-
-    _binding: ClassVar[int] = _PRODUCT
-
-    def __post_init__(self) -> None:
-        set_fields(self, factor=as_real(self.factor, "factor"))
-        check_kernel(self.kernel, "kernel")
-
-    def __repr__(self) -> str:
-        return f"{self.factor!r} * {self.kernel._inside(_POWER)}"
-
-    def _nodes(self) -> list[Node]:
-        return [*self.kernel._nodes(), ("scaled", (self.factor,))]
-
-
-@dataclass(frozen=True, repr=False)
-class Power(Kernel):
-    """K(x, z) = kernel(x, z)^degree with degree in 0 .. 1000, made by ``kernel ** degree``."""
-
-    kernel: Kernel
-    degree: int
-
-    _binding: ClassVar[int] = _POWER
-
-    def __post_init__(self) -> None:
-        check_kernel(self.kernel, "kernel")
-        set_fields(self, degree=as_integer(self.degree, "degree", low=0, high=MAX_DEGREE))
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._inside(ATOM)} ** {self.degree}"
-
-    def _nodes(self) -> list[Node]:
-        return [*self.kernel._nodes(), ("power", (self.degree,))]
-
-
-@dataclass(frozen=True, repr=False)
-class Exponential(Kernel):
-    """K(x, z) = exp(kernel(x, z)), made by ``exp(kernel)``."""
-
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        check_kernel(self.kernel, "kernel")
-
-    def __repr__(self) -> str:
-        return f"exp({self.kernel!r})"
-
-    def _nodes(self) -> list[Node]:
-        return [*self.kernel._nodes(), ("exp", ())]
-
-
-@dataclass(frozen=True, repr=False)
-class Normalized(Kernel):
-    """K(x, z) = kernel(x, z) / sqrt(kernel(x, x) kernel(z, z)), made by ``kernel.normalized()``."""
-
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        check_kernel(self.kernel, "kernel")
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._inside(ATOM)}.normalized()"
-
-    def _nodes(self) -> list[Node]:
-        return [*self.kernel._nodes(), ("normalized", ())]
 
 
 @dataclass(frozen=True, repr=False)

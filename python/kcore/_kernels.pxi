@@ -4,7 +4,7 @@ DEF MAX_PARAMS = 4
 
 cdef dict OPERANDS = {
     "sum": 2, "product": 2, "scaled": 1, "power": 1, "exp": 1, "normalized": 1, "on": 1,
-    "factors": 1, "period": 1, "map": 1,
+    "factors": 1, "period": 1, "map": 1, "series": 1,
 }
 
 
@@ -18,6 +18,10 @@ cdef kc_kernel *make_kernel(
     cdef int32_t k, n_params = <int32_t>len(params)
     if name in ("on", "factors", "period", "map"):
         return read_through(ctx, name, params, operands[0])
+    if name == "series":
+        return make_series(ctx, params, operands[0])
+    if name == "function":
+        return make_function_leaf(ctx, params)
     if n_params > MAX_PARAMS or (name in OPERANDS and n_params != (name in ("scaled", "power"))):
         raise ValueError(f"kernel node {name!r} has {n_params} parameters")
     for k in range(n_params):
@@ -37,6 +41,17 @@ cdef kc_kernel *make_kernel(
     else:
         status = kc_kernel_exp(ctx, operands[0], &made, &err)
     check(status, &err)
+    return made
+
+
+cdef kc_kernel *make_series(kc_context *ctx, tuple params, const kc_kernel *kernel) except NULL:
+    cdef kc_kernel *made = NULL
+    cdef const double[::1] coefs = np.array(params, dtype=np.float64)
+    cdef kc_error err
+    if coefs.shape[0] == 0 or coefs.shape[0] > INT32_MAX:
+        raise ValueError(f"kernel node 'series' has {coefs.shape[0]} coefficients")
+    check(kc_kernel_series(
+        ctx, kernel, &coefs[0], <int32_t>coefs.shape[0], &made, &err), &err)
     return made
 
 

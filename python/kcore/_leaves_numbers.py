@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kcore._kernel import Kernel, Node, set_fields
+from kcore._combinations import written
+from kcore._kernel import ATOM, POWER, PRODUCT, Kernel, Node, set_fields
 from kcore._readings import ReadLike, Selected
 from kcore._validate import as_real, as_reals, brief
 
@@ -68,6 +69,13 @@ class RationalQuadratic(Kernel):
             alpha=_positive(self.alpha, "alpha"),
         )
 
+    def _formula(self) -> tuple[str, int]:
+        width = written(2 * self.alpha * self.length_scale**2)
+        return f"(1 + |x-z|^2 / {width})^-{written(self.alpha)}", POWER
+
+    def _reason(self) -> str:
+        return "a mixture of exp(-s |x-z|^2) with weights s that are positive"
+
     def _nodes(self) -> list[Node]:
         return [("rational_quadratic", (self.length_scale, self.alpha))]
 
@@ -99,6 +107,12 @@ class Chi2(_Gamma):
     gamma: float = 1.0
     _leaf: ClassVar[str] = "chi2"
 
+    def _formula(self) -> tuple[str, int]:
+        return f"exp(-{written(self.gamma)} sum_t (x_t-z_t)^2 / (x_t+z_t))", ATOM
+
+    def _reason(self) -> str:
+        return "-(x_t-z_t)^2 / (x_t+z_t) is conditional, exp of it positive (Schoenberg)"
+
 
 @dataclass(frozen=True, repr=False)
 class AdditiveChi2(Kernel):
@@ -118,6 +132,12 @@ class AdditiveChi2(Kernel):
     >>> AdditiveChi2().definiteness
     'conditional'
     """
+
+    def _formula(self) -> tuple[str, int]:
+        return "-sum_t (x_t-z_t)^2 / (x_t+z_t)", PRODUCT
+
+    def _reason(self) -> str:
+        return "(x_t - z_t)^2 / (x_t + z_t) is conditionally negative for numbers >= 0"
 
     def _nodes(self) -> list[Node]:
         return [("additive_chi2", ())]
@@ -139,6 +159,12 @@ class HistogramIntersection(Kernel):
            [2., 3.]])
     """
 
+    def _formula(self) -> tuple[str, int]:
+        return "sum_t min(x_t, z_t)", PRODUCT
+
+    def _reason(self) -> str:
+        return "min of numbers >= 0 is the inner product of the intervals up to them"
+
     def _nodes(self) -> list[Node]:
         return [("histogram_intersection", ())]
 
@@ -158,6 +184,12 @@ class MinMax(Kernel):
     array([[1. , 0.4],
            [0.4, 1. ]])
     """
+
+    def _formula(self) -> tuple[str, int]:
+        return "sum_t min(x_t, z_t) / sum_t max(x_t, z_t)", PRODUCT
+
+    def _reason(self) -> str:
+        return "the share that the intervals up to x_t and z_t have in common (Jaccard)"
 
     def _nodes(self) -> list[Node]:
         return [("minmax", ())]
@@ -184,6 +216,12 @@ class Tanimoto(Kernel):
            [0.    , 0.    , 1.    ]])
     """
 
+    def _formula(self) -> tuple[str, int]:
+        return "x.z / (|x|^2 + |z|^2 - x.z)", PRODUCT
+
+    def _reason(self) -> str:
+        return "the denominator is conditionally negative, so its inverse is positive"
+
     def _nodes(self) -> list[Node]:
         return [("tanimoto", ())]
 
@@ -204,6 +242,12 @@ class Cosine(Kernel):
            [0.7071, 1.    , 0.    ],
            [0.    , 0.    , 0.    ]])
     """
+
+    def _formula(self) -> tuple[str, int]:
+        return "x.z / (|x| |z|)", PRODUCT
+
+    def _reason(self) -> str:
+        return "an inner product of samples of length 1"
 
     def _nodes(self) -> list[Node]:
         return [("linear", ()), ("normalized", ())]
@@ -289,6 +333,12 @@ class Hamming(Kernel):
     def _reads_strings(self) -> bool:
         return True
 
+    def _formula(self) -> tuple[str, int]:
+        return repr(self), ATOM
+
+    def _reason(self) -> str:
+        return "a sum of [x_t = z_t], which are positive, with weights >= 0"
+
     def _nodes(self) -> list[Node]:
         if self.weights is None:
             return [("hamming", ())]
@@ -325,6 +375,12 @@ class ANOVA(_Gamma):
     gamma: float = 1.0
     _leaf: ClassVar[str] = "anova"
 
+    def _formula(self) -> tuple[str, int]:
+        return f"prod_t (1 + exp(-{written(self.gamma)} (x_t-z_t)^2))", PRODUCT
+
+    def _reason(self) -> str:
+        return "a product of kernels of single features (Schur)"
+
 
 @dataclass(frozen=True, repr=False)
 class Constant(Kernel):
@@ -352,6 +408,12 @@ class Constant(Kernel):
 
     def _is_selective(self) -> bool:
         return True
+
+    def _formula(self) -> tuple[str, int]:
+        return written(self.value), ATOM
+
+    def _reason(self) -> str:
+        return "a constant that is not negative"
 
     def _nodes(self) -> list[Node]:
         return [("constant", (self.value,))]

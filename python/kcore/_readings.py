@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kcore._binding import Map, Matrix, Scope, name_of
 from kcore._columns import ColumnsLike, Slice, are_numbers, as_columns
-from kcore._kernel import ATOM, Kernel, Node, check_kernel, set_fields, shown
+from kcore._kernel import ATOM, POWER, Kernel, Node, check_kernel, set_fields, shown
 from kcore._validate import as_real, as_reals, brief, is_sparse, refuse_non_finite
 
 ReadLike: TypeAlias = ColumnsLike | Sequence[Sequence[float]] | NDArray[Any] | Map
@@ -48,6 +48,9 @@ class Reading(Kernel):
         """Return what the kernel has before it, where this has `scope`."""
         raise NotImplementedError
 
+    def _reason(self) -> str:
+        return "as definite as the kernel of what it reads"
+
     def _is_selective(self) -> bool:
         return True
 
@@ -77,6 +80,11 @@ class Selected(Reading):
         text = f"slice{tuple(columns)!r}" if isinstance(columns, Slice) else shown(columns)
         return f"{self.kernel._inside(ATOM)}.on({text})"
 
+    def _formula(self) -> tuple[str, int]:
+        columns = self.columns
+        text = slice(*columns) if isinstance(columns, Slice) else [*columns]
+        return f"{self.kernel._formula_inside(ATOM)} on {text}", POWER
+
     def _is_bound(self) -> bool:
         return are_numbers(self.columns) and self.kernel._is_bound()
 
@@ -104,6 +112,10 @@ class Mapped(Reading):
         rows = ", ".join(map(shown, self.matrix))
         return f"{self.kernel._inside(ATOM)}.on([{rows}])"
 
+    def _formula(self) -> tuple[str, int]:
+        rows = ", ".join(map(shown, self.matrix))
+        return f"{self.kernel._formula_inside(ATOM)} on [{rows}]", POWER
+
     def _is_bound(self) -> bool:
         return False  # samples of another width are refused in words that name phi
 
@@ -125,6 +137,9 @@ class Applied(Reading):
 
     def __repr__(self) -> str:
         return f"{self.kernel._inside(ATOM)}.on({name_of(self.phi)})"
+
+    def _formula(self) -> tuple[str, int]:
+        return f"{self.kernel._formula_inside(ATOM)} on {name_of(self.phi)}", POWER
 
     def _is_bound(self) -> bool:
         return False

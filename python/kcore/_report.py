@@ -57,6 +57,9 @@ class FitReport:
     seconds_rows : float
         Of packing and solving: computing kernel values and adding rows to the gradient, summed
         over problems that are solved side by side.
+    n_zero_samples : int
+        Samples that a normalized kernel makes 0 against every other, since their K(x, x) is 0;
+        of the whole.
     problems : tuple of FitReport
         The problems, where there is more than one.
     """
@@ -89,6 +92,7 @@ class FitReport:
     seconds_pack: float
     seconds_solve: float
     seconds_model: float
+    n_zero_samples: int = 0
     problems: tuple[FitReport, ...] = ()
 
     @property
@@ -125,11 +129,14 @@ class FitReport:
 
     def _lines(self) -> list[str]:
         norm = f", |w| = {self.norm:.6g}" if self.is_certified else ""
+        n_zeros = self.n_zero_samples
+        zeros = f"  kernel     {n_zeros} samples are normalized to 0: their K(x, x) is 0"
         return [
             f"{self.stop} in {_seconds(self.seconds)}: {self._violation()}",
             f"  objective  {self._objective()}",
             f"  model      {self.n_support} support vectors of {self.n_samples} samples, "
             f"{self.n_bounded} coefficients at the bound{norm}",
+            *([zeros] if n_zeros else []),
             f"  work       {self._work()}, {self.values_computed} kernel values ({self.precision})",
             f"  rows       {self._rows()}",
             f"  memory     {_bytes(self.peak_bytes)} at the peak",

@@ -53,6 +53,7 @@ cdef class Model:
     cdef Context context
     cdef kc_model_info info
     cdef kc_function_info function
+    cdef bint calls_back  # the kernel has a function, perhaps of Python
 
     def __dealloc__(self):
         if self.context is not None:
@@ -235,7 +236,8 @@ cdef bint is_short(Model model, const kc_points *x) noexcept:
     Then the GIL is kept: handing it over and back costs as much as a small answer.
     """
     cdef double n_values = <double>x.n_rows * <double>model.function.n_points
-    if x.storage == KC_STRINGS or x.next != NULL:  # strings may be of any length
+    # Strings may be of any length; threads that need the GIL wait for it.
+    if x.storage == KC_STRINGS or x.next != NULL or model.calls_back:
         return False
     return n_values * <double>(model.function.n_cols + model.info.n_coef_rows + 16) <= SHORT_WORK
 
@@ -359,10 +361,13 @@ def make_model(
 
 cdef int own_model(Model model) except -1:
     cdef kc_error err
+    cdef const kc_kernel *kernel
     model.context = the_context
     model.info.struct_size = sizeof(kc_model_info)
     model.function.struct_size = sizeof(kc_function_info)
     check(kc_model_describe(model.ptr, &model.info, &err), &err)
+    kernel = kc_function_kernel(kc_model_function(model.ptr))
+    model.calls_back = kernel != NULL and kc_kernel_has_function(kernel)
     return check(kc_function_describe(kc_model_function(model.ptr), &model.function, &err), &err)
 
 

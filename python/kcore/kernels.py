@@ -25,9 +25,11 @@ alpha)
 ``a * K``                             a K(x, z); indefinite where a < 0, as is ``K1 - K2``
 ``K ** n``                            K(x, z)^n, n a whole number
 ``exp(K)``                            exp(K(x, z))
+``power_series(K, a)``                a[0] + a[1] K(x, z) + a[2] K(x, z)^2 + ...
 ``K.normalized()``                    K(x, z) / sqrt(K(x, x) K(z, z))
 ``K.on(phi)``                         K of columns of x and z, of A x and A z, or phi(x), phi(z)
 ``rank_one(f)``                       f(x) f(z)
+`Function` (k)                        a Python or C function of the user's
 ====================================  =================================================
 
 A kernel, simple or combined, is one expression that the C core evaluates tile by tile. A value
@@ -57,19 +59,20 @@ from typing import Any, ClassVar, TypeAlias
 from numpy.typing import NDArray
 
 from kcore import _readings
+from kcore._align import Alignment, align
 from kcore._binding import Map, Scope, name_of
-from kcore._kernel import (
-    MAX_DEGREE,
+from kcore._combinations import (
     Exponential,
-    Kernel,
-    Node,
     Normalized,
     Power,
+    PowerSeries,
     Product,
     Scaled,
     Sum,
-    set_fields,
+    written,
 )
+from kcore._function import Function
+from kcore._kernel import ATOM, MAX_DEGREE, POWER, PRODUCT, Kernel, Node, set_fields
 from kcore._leaves_numbers import (
     ANOVA,
     AdditiveChi2,
@@ -82,6 +85,7 @@ from kcore._leaves_numbers import (
     RationalQuadratic,
     Tanimoto,
 )
+from kcore._parse import parse
 from kcore._readings import Applied, Mapped, Selected, as_gamma, as_list
 from kcore._validate import as_integer, as_real, brief
 
@@ -89,12 +93,14 @@ __all__ = [
     "ANOVA",
     "RBF",
     "AdditiveChi2",
+    "Alignment",
     "Applied",
     "Chi2",
     "Constant",
     "Cosine",
     "Delta",
     "Exponential",
+    "Function",
     "Hamming",
     "HistogramIntersection",
     "Kernel",
@@ -107,6 +113,7 @@ __all__ = [
     "Periodic",
     "Polynomial",
     "Power",
+    "PowerSeries",
     "Product",
     "RankOne",
     "RationalQuadratic",
@@ -115,7 +122,10 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "Tanimoto",
+    "align",
     "exp",
+    "parse",
+    "power_series",
     "rank_one",
 ]
 
@@ -123,6 +133,19 @@ Numbers: TypeAlias = float | Sequence[float] | NDArray[Any]  # for all columns, 
 
 
 # ---- Leaves
+
+_SCHOENBERG = "{} is conditionally negative, exp(-gamma ...) of it positive (Schoenberg)"
+
+
+def _factor(value: object) -> str:
+    return "" if value == 1 else f"{written(value)} "
+
+
+def _affine(gamma: object, coef0: float) -> str:
+    dot = f"{_factor(gamma)}x.z"
+    if coef0 == 0:
+        return dot
+    return f"{dot} {'-' if coef0 < 0 else '+'} {written(abs(coef0))}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,6 +159,12 @@ class Linear(Kernel):
     array([[ 5., 11.],
            [11., 25.]])
     """
+
+    def _formula(self) -> tuple[str, int]:
+        return "x.z", POWER
+
+    def _reason(self) -> str:
+        return "x.z is an inner product"
 
     def _nodes(self) -> list[Node]:
         return [("linear", ())]
@@ -170,6 +199,12 @@ class RBF(Kernel):
 
     def __post_init__(self) -> None:
         set_fields(self, gamma=as_gamma(self.gamma))
+
+    def _formula(self) -> tuple[str, int]:
+        return f"exp(-{_factor(self.gamma)}|x-z|^2)", ATOM
+
+    def _reason(self) -> str:
+        return _SCHOENBERG.format("|x-z|^2")
 
     def _nodes(self) -> list[Node]:
         return _by_factors("rbf", self.gamma, math.sqrt)
@@ -209,6 +244,19 @@ class Polynomial(Kernel):
             coef0=as_real(self.coef0, "coef0"),
         )
 
+    def _formula(self) -> tuple[str, int]:
+        base = _affine(self.gamma, self.coef0)
+        return f"({base})^{self.degree}", POWER
+
+    def _reason(self) -> str:
+        if self.degree == 0:
+            return "the constant 1"
+        if self.coef0 >= 0:
+            return "a power (Schur) of an inner product and a constant that is not negative"
+        if self.degree == 1:
+            return "the constant coef0 < 0 cancels where coefficients sum to zero"
+        return f"a power of x.z and a negative constant, coef0 = {written(self.coef0)}"
+
     def _nodes(self) -> list[Node]:
         return _by_factors("polynomial", self.gamma, math.sqrt, (self.degree,), (self.coef0,))
 
@@ -243,6 +291,12 @@ class Sigmoid(Kernel):
             coef0=as_real(self.coef0, "coef0"),
         )
 
+    def _formula(self) -> tuple[str, int]:
+        return f"tanh({_affine(self.gamma, self.coef0)})", ATOM
+
+    def _reason(self) -> str:
+        return "tanh of an inner product is not positive in general"
+
     def _nodes(self) -> list[Node]:
         return _by_factors("sigmoid", self.gamma, math.sqrt, (), (self.coef0,))
 
@@ -269,6 +323,12 @@ class Laplacian(Kernel):
 
     def __post_init__(self) -> None:
         set_fields(self, gamma=as_gamma(self.gamma))
+
+    def _formula(self) -> tuple[str, int]:
+        return f"exp(-{_factor(self.gamma)}|x-z|_1)", ATOM
+
+    def _reason(self) -> str:
+        return _SCHOENBERG.format("sum_t |x_t - z_t|")
 
     def _nodes(self) -> list[Node]:
         return _by_factors("laplacian", self.gamma, float)
@@ -308,6 +368,12 @@ class Matern(Kernel):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {brief(self.nu)}")
         scale = as_list(self.length_scale, "length_scale", is_positive=True)
         set_fields(self, nu=nu, length_scale=scale)
+
+    def _formula(self) -> tuple[str, int]:
+        return f"matern_{written(self.nu)}(|x-z| / {written(self.length_scale)})", ATOM
+
+    def _reason(self) -> str:
+        return "a mixture of Gaussians: its spectral density is positive"
 
     def _nodes(self) -> list[Node]:
         return _by_factors("matern", self.length_scale, _inverse, (self.nu,))
@@ -350,6 +416,13 @@ class Periodic(Kernel):
             length_scale=as_list(self.length_scale, "length_scale", is_positive=True),
             periodicity=as_list(self.periodicity, "periodicity", is_positive=True),
         )
+
+    def _formula(self) -> tuple[str, int]:
+        scale, period = written(self.length_scale), written(self.periodicity)
+        return f"periodic(|x-z| / {scale}, period {period})", ATOM
+
+    def _reason(self) -> str:
+        return "a Gaussian of points on circles, one for each column"
 
     def _nodes(self) -> list[Node]:
         # |cos, sin of x - those of z|^2 = 4 sin^2: RBF of the points on the circles.
@@ -399,6 +472,12 @@ class Delta(Kernel):
     def _reads_strings(self) -> bool:
         return True
 
+    def _formula(self) -> tuple[str, int]:
+        return "[x = z]", ATOM
+
+    def _reason(self) -> str:
+        return "an inner product: a dimension for each string"
+
     def _nodes(self) -> list[Node]:
         return [("delta", ())]
 
@@ -417,6 +496,29 @@ def exp(kernel: Kernel) -> Exponential:
     return Exponential(kernel)
 
 
+def power_series(kernel: Kernel, coefficients: Sequence[float]) -> PowerSeries:
+    """Return the kernel sum_i coefficients[i] K(x, z)^i; K is computed once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        K.
+    coefficients : sequence of float
+        The factors of K ** 0, which is the constant 1, of K, K ** 2 and so on, finite: up to 1001.
+        With a negative one the kernel is indefinite.
+
+    Examples
+    --------
+    >>> from kcore.kernels import Linear, power_series
+    >>> kernel = power_series(Linear(), [1, 0, 0.5])
+    >>> kernel([[1.0, 1.0]])
+    array([[3.]])
+    >>> print(kernel)
+    (1 + 0.5 k^2 with k = x.z)
+    """
+    return PowerSeries(kernel, coefficients)  # type: ignore[arg-type]  # made a tuple there
+
+
 # ---- Functions of a sample
 
 
@@ -432,6 +534,12 @@ class RankOne(_readings.Reading):
 
     def __repr__(self) -> str:
         return f"rank_one({name_of(self.f)})"
+
+    def _formula(self) -> tuple[str, int]:
+        return f"{name_of(self.f)}(x) {name_of(self.f)}(z)", PRODUCT
+
+    def _reason(self) -> str:
+        return "f(x) f(z) is an inner product of one dimension"
 
     def _is_bound(self) -> bool:
         return False

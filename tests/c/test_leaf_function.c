@@ -230,6 +230,60 @@ static void what_is_no_function_is_refused(void)
     CHECK(kc_kernel_from_function(ctx, NULL, NULL, NULL) == KC_ERR_ARG);
 }
 
+/* ---- Owners -------------------------------------------------------------------------------- */
+
+static void hold(void *owner)
+{
+    ++*(int *)owner;
+}
+
+static void drop(void *owner)
+{
+    --*(int *)owner;
+}
+
+static void an_owner_is_held_by_every_kernel_that_calls_its_function(void)
+{
+    int n_holders = 0;
+    const kc_kernel_function function = {.struct_size = sizeof function,
+                                         .pair = dot,
+                                         .data = &term,
+                                         .owner = &n_holders,
+                                         .retain = hold,
+                                         .release = drop};
+    const int32_t column = 0;
+    kc_kernel *made = NULL, *sum = NULL, *on = NULL, *copy = NULL, *deep = NULL;
+    kc_kernel_function bad = function;
+
+    REQUIRE(kc_kernel_from_function(ctx, &function, &made, NULL) == KC_OK);
+    CHECK(n_holders == 1 && kc_kernel_has_function(made) == 1);
+    REQUIRE(kc_kernel_sum(ctx, (const kc_kernel *const[]){made, made}, 2, &sum, NULL) == KC_OK);
+    CHECK(n_holders == 3);
+    REQUIRE(kc_kernel_on(ctx, made, &column, 1, &on, NULL) == KC_OK);
+    REQUIRE(kc_kernel_copy(ctx, sum, &copy, NULL) == KC_OK);
+    CHECK(n_holders == 6);
+    for (int i = 0; i < 9; i++) { /* to 1024 operands: refused, and nothing is held of them */
+        kc_kernel *next = NULL;
+        const kc_kernel *const twice[] = {sum, sum};
+
+        if (kc_kernel_sum(ctx, twice, 2, &next, NULL) != KC_OK)
+            break;
+        kc_kernel_free(ctx, sum);
+        sum = next;
+    }
+    kc_kernel_free(ctx, sum);
+    CHECK(n_holders == 4);
+    kc_kernel_free(ctx, made);
+    kc_kernel_free(ctx, on);
+    kc_kernel_free(ctx, copy);
+    CHECK(n_holders == 0);
+    bad.release = NULL;
+    is_refused(bad, "function has one of retain and release, must have both");
+    REQUIRE(kc_kernel_leaf(ctx, "linear", NULL, 0, &deep, NULL) == KC_OK);
+    CHECK(kc_kernel_has_function(deep) == 0);
+    kc_kernel_free(ctx, deep);
+}
+
 int main(void)
 {
     ctx = new_context();
@@ -239,6 +293,7 @@ int main(void)
     RUN(functions_combine_with_other_leaves);
     RUN(a_model_predicts_with_the_function_it_was_fitted_with);
     RUN(what_is_no_function_is_refused);
+    RUN(an_owner_is_held_by_every_kernel_that_calls_its_function);
     kc_context_free(ctx);
     return kc_test_end();
 }

@@ -12,7 +12,7 @@ static const kc_dtype dtypes[] = {KC_F32, KC_F64};
 
 /* ---- Maps --------------------------------------------------------------------------------- */
 
-typedef enum map_kind { EXP, TANH, POWER, SCALE, ADD, MULTIPLY, RBF, N_MAPS } map_kind;
+typedef enum map_kind { EXP, TANH, POWER, SERIES, SCALE, ADD, MULTIPLY, RBF, N_MAPS } map_kind;
 
 typedef struct map_case {
     map_kind kind;
@@ -60,6 +60,9 @@ static void run_map(const kc_ops *ops, const map_case *c, size_t first, size_t n
     case POWER:
         ops->map_power(k->data, n, c->gamma, c->coef0, c->degree);
         break;
+    case SERIES:
+        ops->map_series(k->data, n, (const double[]){c->gamma, c->coef0, 0.5}, 3);
+        break;
     case SCALE:
         ops->scale(k->data, n, c->gamma);
         break;
@@ -78,7 +81,7 @@ static void run_map(const kc_ops *ops, const map_case *c, size_t first, size_t n
 static ref_value map_value(const map_case *c, size_t i)
 {
     const ref_value k = ref_exact(c->k[i]), other = ref_exact(c->other[i]);
-    ref_value norms, distance;
+    ref_value norms, distance, sum;
 
     switch (c->kind) {
     case EXP:
@@ -87,6 +90,9 @@ static ref_value map_value(const map_case *c, size_t i)
         return ref_tanh(ref_affine(k, c->gamma, c->coef0, c->dtype), c->dtype);
     case POWER:
         return ref_power(ref_affine(k, c->gamma, c->coef0, c->dtype), c->degree, c->dtype);
+    case SERIES:
+        sum = ref_multiply(ref_affine(k, 0.5, c->coef0, c->dtype), k, c->dtype);
+        return ref_affine(sum, 1, c->gamma, c->dtype);
     case SCALE:
         return ref_affine(k, c->gamma, 0, c->dtype);
     case ADD:

@@ -182,6 +182,32 @@ static void a_negative_self_value_is_refused_by_row(void)
     kc_kernel_free(ctx, normalized);
 }
 
+static void samples_whose_self_value_is_0_are_counted(void)
+{
+    kc_kernel *kernel = make_mixed(), *linear = NULL, *normalized = NULL;
+    ref_samples s = ref_random(5, N, D, 0.2, KC_F64);
+
+    REQUIRE(kc_kernel_leaf(ctx, "linear", NULL, 0, &linear, NULL) == KC_OK);
+    REQUIRE(kc_kernel_normalized(ctx, linear, &normalized, NULL) == KC_OK);
+    for (size_t t = 0; t < D; t++)
+        s.x[3 * D + t] = s.x[N * D - D + t] = 0;
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        ref_view view = ref_view_make(&s, forms[f], KC_F32);
+        kc_packed zeros = prepare(normalized, &view.points, KC_F32);
+        kc_packed none = prepare(kernel, &view.points, KC_F32);
+
+        CHECK(kc_packed_count_zeros(&zeros) == 3); /* row 1 of sparse samples is one */
+        CHECK(kc_packed_count_zeros(&none) == 0);
+        kc_packed_free(ctx, &zeros);
+        kc_packed_free(ctx, &none);
+        ref_view_free(&view);
+    }
+    ref_samples_free(&s);
+    kc_kernel_free(ctx, linear);
+    kc_kernel_free(ctx, normalized);
+    kc_kernel_free(ctx, kernel);
+}
+
 /* 1 / K(x, x) is beyond the type: no value is made of it. */
 static void self_values_that_are_too_small_overflow(void)
 {
@@ -284,6 +310,7 @@ int main(void)
     RUN(the_diagonal_has_the_bits_of_the_matrix);
     RUN(growing_points_have_the_same_parts);
     RUN(a_negative_self_value_is_refused_by_row);
+    RUN(samples_whose_self_value_is_0_are_counted);
     RUN(self_values_that_are_too_small_overflow);
     RUN(samples_without_a_column_that_is_read_are_refused);
     RUN(columns_that_cannot_be_are_refused);

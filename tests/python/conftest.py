@@ -324,6 +324,18 @@ def _(kernel: kernels.Power, X, Z, u, tiny):
 
 
 @_values.register
+def _(kernel: kernels.PowerSeries, X, Z, u, tiny):
+    base, error = _reference(kernel.kernel, X, Z, u, tiny)
+    value, size = 0 * base, 0 * base  # of |base| + error with |factors|, whose sum bounds the steps
+    for factor in reversed(kernel.coefficients):
+        value = value * base + factor
+        size = size * (abs(base) + error) + abs(factor)
+    exact = sum(abs(a) * abs(base) ** i for i, a in enumerate(kernel.coefficients))
+    steps = 2 * len(kernel.coefficients) + 2  # a product and its sum, a rounded factor
+    return value, size - exact + steps * u * size + tiny
+
+
+@_values.register
 def _(kernel: kernels.Exponential, X, Z, u, tiny):
     value, error = _reference(kernel.kernel, X, Z, u, tiny)
     return _exp(value, error, u, tiny)

@@ -112,6 +112,9 @@ kc_status kc_packed_take_parts(kc_call *call, const kc_packed *from, const int32
 /* Room for n numbers of each sample. */
 kc_status kc_packed_add_scalars(kc_call *call, size_t n, kc_packed *packed);
 
+/* How many samples have a scalar that is 0. */
+size_t kc_packed_count_zeros(const kc_packed *packed);
+
 /* Those of all samples with number s. */
 KC_INLINE void *kc_packed_scalars(const kc_packed *packed, size_t s)
 {

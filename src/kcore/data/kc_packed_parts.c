@@ -132,6 +132,20 @@ kc_status kc_packed_add_scalars(kc_call *call, size_t n, kc_packed *packed)
     return KC_OK;
 }
 
+size_t kc_packed_count_zeros(const kc_packed *packed)
+{
+    size_t n_zeros = 0;
+
+    for (size_t i = 0; packed->n_scalars > 0 && i < packed->n; i++) {
+        bool has_zero = false;
+
+        for (size_t s = 0; s < packed->n_scalars; s++)
+            has_zero |= kc_number_at(kc_packed_scalars(packed, s), i, packed->dtype) == 0;
+        n_zeros += has_zero;
+    }
+    return n_zeros;
+}
+
 static kc_status take_scalars(kc_call *call, const kc_packed *from, const int32_t *rows,
                               kc_packed *out)
 {
@@ -212,7 +226,8 @@ static kc_sample sparse_sample(const kc_packed *packed, size_t i, double *room)
     const size_t begin = (size_t)packed->indptr[i];
     const kc_sample sample = {.n = packed->indptr[i + 1] - packed->indptr[i],
                               .values = room,
-                              .columns = packed->cols + begin};
+                              .columns = packed->cols + begin,
+                              .n_cols = (int64_t)packed->d};
 
     for (size_t k = 0; k < (size_t)sample.n; k++)
         room[k] = kc_number_at(packed->vals, begin + k, packed->dtype);
@@ -234,5 +249,5 @@ kc_sample kc_packed_sample(const kc_packed *packed, size_t i, double *room)
     }
     for (size_t t = 0; t < packed->d; t++)
         room[t] = kc_number_at(packed->panels, lane + t * width, packed->dtype);
-    return (kc_sample){.n = (int64_t)packed->d, .values = room};
+    return (kc_sample){.n = (int64_t)packed->d, .values = room, .n_cols = (int64_t)packed->d};
 }

@@ -8,9 +8,18 @@
 kc_status kc_build_check(const kc_context *ctx, const void *given, const char *name,
                          kc_kernel **out, kc_error *err);
 
-/* Room for so many nodes, and for so many bytes of readings. */
-kc_status kc_build_begin(kc_context *ctx, size_t n_nodes, size_t n_bytes, kc_kernel **out,
-                         kc_error *err);
+/* Room for so many nodes, for so many bytes of readings, and numbers of series. */
+kc_status kc_build_begin(kc_context *ctx, size_t n_nodes, size_t n_bytes, size_t n_numbers,
+                         kc_kernel **out, kc_error *err);
+
+/* Numbers of series stand behind the room for nodes. */
+KC_INLINE double *kc_build_numbers(const kc_kernel *kernel)
+{
+    return (double *)(void *)(kernel->nodes + kernel->max_nodes);
+}
+
+/* Gives a node in its place numbers, for which there is room. */
+void kc_build_put_numbers(kc_kernel *kernel, kc_node *node, const double *numbers);
 
 /* The number that nodes give the reading: one there is, or a new one, for whose bytes there is
  * room. */

@@ -36,8 +36,9 @@ static kc_status find_depth(kc_kernel *kernel, kc_error *err)
         depth -= operands_of(node);
         if (depth == MAX_DEPTH)
             return kc_fail(err, KC_ERR_ARG, "kernel: the expression is deeper than %d", MAX_DEPTH);
-        stack[depth] = node->leaf != NULL ? node->leaf->definiteness(node)
-                                          : node->op->definiteness(node->params, stack + depth);
+        stack[depth] = node->leaf != NULL
+                           ? node->leaf->definiteness(node)
+                           : node->op->definiteness(kc_kernel_numbers(kernel, node), stack + depth);
         depth++;
         kernel->max_depth = kc_max(kernel->max_depth, depth);
     }
@@ -84,23 +85,42 @@ kc_status kc_build_check(const kc_context *ctx, const void *given, const char *n
     return KC_OK;
 }
 
-static size_t size_of(size_t n_nodes, size_t n_bytes)
+static size_t size_of(size_t n_nodes, size_t n_bytes, size_t n_numbers)
 {
-    return sizeof(kc_kernel) + n_nodes * (sizeof(kc_node) + sizeof(kc_reading_span)) + n_bytes;
+    return sizeof(kc_kernel) + n_nodes * (sizeof(kc_node) + sizeof(kc_reading_span)) +
+           n_numbers * sizeof(double) + n_bytes;
 }
 
-kc_status kc_build_begin(kc_context *ctx, size_t n_nodes, size_t n_bytes, kc_kernel **out,
-                         kc_error *err)
+kc_status kc_build_begin(kc_context *ctx, size_t n_nodes, size_t n_bytes, size_t n_numbers,
+                         kc_kernel **out, kc_error *err)
 {
     if (n_nodes > MAX_NODES)
         return kc_fail(err, KC_ERR_ARG, "kernel has %zu nodes, must have at most %d", n_nodes,
                        MAX_NODES);
-    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_bytes));
+    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_bytes, n_numbers));
     if (*out == NULL)
         return kc_fail_nomem(err);
     (*out)->max_nodes = n_nodes;
     (*out)->max_bytes = n_bytes;
+    (*out)->max_numbers = n_numbers;
     return KC_OK;
+}
+
+/* ---- Numbers of series ---------------------------------------------------------------------- */
+
+kc_numbers kc_kernel_numbers(const kc_kernel *kernel, const kc_node *node)
+{
+    if (node->n_numbers == 0)
+        return (kc_numbers){node->params, KC_MAX_PARAMS};
+    return (kc_numbers){kc_build_numbers(kernel) + node->first, node->n_numbers};
+}
+
+void kc_build_put_numbers(kc_kernel *kernel, kc_node *node, const double *numbers)
+{
+    node->first = kernel->n_numbers;
+    assert(node->first + node->n_numbers <= kernel->max_numbers);
+    memcpy(kc_build_numbers(kernel) + node->first, numbers, node->n_numbers * sizeof *numbers);
+    kernel->n_numbers += node->n_numbers;
 }
 
 /* The nodes of an operand behind those there are. */
@@ -112,6 +132,8 @@ static void append(kc_kernel *kernel, const kc_kernel *operand)
         kc_node *node = &kernel->nodes[kernel->n_nodes++];
 
         *node = operand->nodes[i];
+        if (node->n_numbers > 0)
+            kc_build_put_numbers(kernel, node, kc_kernel_numbers(operand, node).values);
         if (node->reading > 0) {
             const kc_step_list reading = kc_reading_at(&readings, (size_t)node->reading - 1);
 
@@ -120,10 +142,29 @@ static void append(kc_kernel *kernel, const kc_kernel *operand)
     }
 }
 
+/* What functions of the caller's belong to lives as long as the kernels that call them. */
+static void hold_owners(kc_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->n_nodes; i++)
+        if (kernel->nodes[i].function.retain != NULL)
+            kernel->nodes[i].function.retain(kernel->nodes[i].function.owner);
+    kernel->holds_owners = true;
+}
+
+static void drop_owners(const kc_kernel *kernel)
+{
+    const size_t n_held = kernel != NULL && kernel->holds_owners ? kernel->n_nodes : 0;
+
+    for (size_t i = 0; i < n_held; i++)
+        if (kernel->nodes[i].function.release != NULL)
+            kernel->nodes[i].function.release(kernel->nodes[i].function.owner);
+}
+
 kc_status kc_build_finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_error *err)
 {
     const kc_status status = find_depth(made, err);
 
+    hold_owners(made);
     for (size_t i = 0; i < made->n_nodes; i++) {
         kc_node *node = &made->nodes[i];
 
@@ -142,7 +183,7 @@ static kc_status make_leaf(kc_context *ctx, const kc_node *node, kc_kernel **out
 {
     kc_kernel *made;
 
-    KC_TRY(kc_build_begin(ctx, 1, 0, &made, err));
+    KC_TRY(kc_build_begin(ctx, 1, 0, 0, &made, err));
     made->nodes[0] = *node;
     made->n_nodes = 1;
     return kc_build_finish(ctx, made, out, err);
@@ -155,9 +196,10 @@ static bool has_operator(const kc_node *operator, int32_t i)
 }
 
 static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
-                         const kc_node *operator, kc_kernel ** out, kc_error *err)
+                         const kc_node *operator, const double * numbers, kc_kernel **out,
+                         kc_error *err)
 {
-    size_t n_nodes = 0, n_bytes = 0;
+    size_t n_nodes = 0, n_bytes = 0, n_numbers = operator->n_numbers;
     kc_kernel *made;
 
     KC_TRY(kc_build_check(ctx, kernels, "kernels", out, err));
@@ -168,12 +210,15 @@ static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32
             return kc_fail(err, KC_ERR_ARG, "kernel %d is NULL", (int)i);
         n_nodes += kernels[i]->n_nodes + has_operator(operator, i);
         n_bytes += kernels[i]->n_bytes;
+        n_numbers += kernels[i]->n_numbers;
     }
-    KC_TRY(kc_build_begin(ctx, n_nodes, n_bytes, &made, err));
+    KC_TRY(kc_build_begin(ctx, n_nodes, n_bytes, n_numbers, &made, err));
     for (int32_t i = 0; i < n; i++) {
         append(made, kernels[i]);
         if (has_operator(operator, i))
             made->nodes[made->n_nodes++] = *operator;
+        if (operator->n_numbers> 0)
+            kc_build_put_numbers(made, &made->nodes[made->n_nodes - 1], numbers);
     }
     return kc_build_finish(ctx, made, out, err);
 }
@@ -243,6 +288,8 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
     if ((int)to->definiteness < KC_INDEFINITE || (int)to->definiteness > KC_POSITIVE)
         return kc_fail(err, KC_ERR_ARG, "function.definiteness is %d, must be %d to %d",
                        (int)to->definiteness, KC_INDEFINITE, KC_POSITIVE);
+    if ((to->retain == NULL) != (to->release == NULL))
+        return kc_fail(err, KC_ERR_ARG, "function has one of retain and release, must have both");
     if (!(to->work >= 0) || !isfinite(to->work))
         return kc_fail(err, KC_ERR_ARG, "function.work is %g, must be finite and >= 0", to->work);
     return make_leaf(ctx, &node, out, err);
@@ -251,13 +298,13 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
 kc_status kc_kernel_sum(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
                         kc_kernel **out, kc_error *err)
 {
-    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_sum}, out, err);
+    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_sum}, NULL, out, err);
 }
 
 kc_status kc_kernel_product(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
                             kc_kernel **out, kc_error *err)
 {
-    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_product}, out, err);
+    return combine(ctx, kernels, n, &(kc_node){.op = &kc_operator_product}, NULL, out, err);
 }
 
 kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel, double factor, kc_kernel **out,
@@ -267,7 +314,7 @@ kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel *kernel, double fact
 
     if (!isfinite(factor))
         return kc_fail(err, KC_ERR_ARG, "factor is %g, must be finite", factor);
-    return combine(ctx, &kernel, 1, &node, out, err);
+    return combine(ctx, &kernel, 1, &node, NULL, out, err);
 }
 
 kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel, int32_t degree, kc_kernel **out,
@@ -277,33 +324,55 @@ kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel, int32_t degr
 
     if (degree < 0 || degree > MAX_DEGREE)
         return kc_fail(err, KC_ERR_ARG, "degree is %d, must be 0 to %d", (int)degree, MAX_DEGREE);
-    return combine(ctx, &kernel, 1, &node, out, err);
+    return combine(ctx, &kernel, 1, &node, NULL, out, err);
 }
 
 kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 {
-    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_exp}, out, err);
+    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_exp}, NULL, out, err);
+}
+
+static kc_status check_coefficients(const double *coefs, int32_t n, kc_error *err)
+{
+    if (n < 1 || n > MAX_DEGREE + 1)
+        return kc_fail(err, KC_ERR_ARG, "n is %d, must be 1 to %d", (int)n, MAX_DEGREE + 1);
+    for (int32_t i = 0; i < n; i++)
+        if (!isfinite(coefs[i]))
+            return kc_fail(err, KC_ERR_ARG, "coefs[%d] is %g, must be finite", (int)i, coefs[i]);
+    return KC_OK;
+}
+
+kc_status kc_kernel_series(kc_context *ctx, const kc_kernel *kernel, const double *coefs, int32_t n,
+                           kc_kernel **out, kc_error *err)
+{
+    const kc_node node = {.op = &kc_operator_series, .n_numbers = (size_t)n};
+
+    KC_TRY(kc_build_check(ctx, coefs, "coefs", out, err));
+    KC_TRY(check_coefficients(coefs, n, err));
+    return combine(ctx, &kernel, 1, &node, coefs, out, err);
 }
 
 kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out,
                                kc_error *err)
 {
-    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, out, err);
+    return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, NULL, out, err);
 }
 
 kc_status kc_kernel_copy(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 {
-    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_bytes);
+    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_bytes, kernel->max_numbers);
 
     *out = kc_alloc(ctx, 1, n_bytes);
     if (*out == NULL)
         return kc_fail_nomem(err);
     memcpy(*out, kernel, n_bytes);
+    hold_owners(*out);
     return KC_OK;
 }
 
 void kc_kernel_free(kc_context *ctx, kc_kernel *kernel)
 {
+    drop_owners(kernel);
     kc_free(ctx, kernel);
 }
 

@@ -11,7 +11,7 @@
 
 static kc_reading_span *spans_of(const kc_kernel *kernel)
 {
-    return (kc_reading_span *)(void *)(kernel->nodes + kernel->max_nodes);
+    return (kc_reading_span *)(void *)(kc_build_numbers(kernel) + kernel->max_numbers);
 }
 
 static char *bytes_of(const kc_kernel *kernel)
@@ -68,11 +68,13 @@ static kc_status put_step(kc_context *ctx, const kc_kernel *kernel, const kc_ste
     kc_kernel *made = NULL;
 
     if (status == KC_OK)
-        status = kc_build_begin(ctx, kernel->n_nodes, n_bytes, &made, err);
+        status = kc_build_begin(ctx, kernel->n_nodes, n_bytes, kernel->n_numbers, &made, err);
     for (size_t i = 0; i < kernel->n_nodes && status == KC_OK; i++) {
         kc_node *node = &made->nodes[made->n_nodes++];
 
         *node = kernel->nodes[i];
+        if (node->n_numbers > 0)
+            kc_build_put_numbers(made, node, kc_kernel_numbers(kernel, node).values);
         if (node->leaf != NULL)
             status = read_through(kernel, &kernel->nodes[i], step, made, room, &node->reading, err);
     }

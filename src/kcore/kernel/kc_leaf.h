@@ -31,6 +31,7 @@ typedef struct kc_node {
     int32_t reading; /* of a leaf: 0 reads all columns, r is the reading r - 1 of the kernel */
     int32_t scalar;  /* of a normalization: which number of each sample is K(x, x)^(-1/2) */
     int32_t tile;    /* leaf: which shared tile of base values it reads, -1: none */
+    size_t first, n_numbers; /* of a series: its coefficients, behind the nodes */
 } kc_node;
 
 /* A number of two samples.  Blocks are of the points' type; `leaf` is the node whose formula is
@@ -91,16 +92,23 @@ KC_INLINE bool kc_leaf_has_formula(const kc_node *leaf)
 /* The leaf's formula, on n base values of that type. */
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n);
 
+/* What an operator is given beside its operands: parameters, or the coefficients of a series. */
+typedef struct kc_numbers {
+    const double *values;
+    size_t n;
+} kc_numbers;
+
 struct kc_operator {
     const char *name;
     size_t n_operands;
-    kc_definiteness (*definiteness)(const double *params, const kc_definiteness *operands);
+    kc_definiteness (*definiteness)(kc_numbers given, const kc_definiteness *operands);
     /* On n values of one row: `k` is the first operand and the result, `other` the second. */
-    void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
+    void (*apply)(kc_numbers given, const kc_ops *ops, void *k, const void *other, size_t n);
 };
 
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
-extern const kc_operator kc_operator_power, kc_operator_exp, kc_operator_normalized;
+extern const kc_operator kc_operator_power, kc_operator_exp, kc_operator_series;
+extern const kc_operator kc_operator_normalized;
 
 struct kc_kernel {
     size_t n_nodes;
@@ -109,10 +117,15 @@ struct kc_kernel {
     size_t n_scalars; /* numbers kept of each sample: one for each normalization */
     kc_definiteness definiteness;
     size_t n_readings;
-    size_t max_nodes; /* there is room for; behind it as many spans, then the bytes of readings */
+    size_t max_nodes; /* there is room for; behind it numbers, as many spans, bytes of readings */
     size_t n_bytes, max_bytes;
+    size_t n_numbers, max_numbers; /* of all series together */
+    bool holds_owners;             /* of the functions in it: kc_kernel_free releases them */
     kc_node nodes[];
 };
+
+/* The numbers of an operator. */
+kc_numbers kc_kernel_numbers(const kc_kernel *kernel, const kc_node *node);
 
 /* Distinct readings of its leaves. */
 kc_readings kc_kernel_readings(const kc_kernel *kernel);

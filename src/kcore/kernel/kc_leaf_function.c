@@ -125,3 +125,11 @@ const kc_leaf kc_leaf_function = {
     .is_bounded = true, /* values are looked at as they come */
     .definiteness = as_said,
 };
+
+int32_t kc_kernel_has_function(const kc_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->n_nodes; i++)
+        if (kernel->nodes[i].leaf == &kc_leaf_function)
+            return 1;
+    return 0;
+}

@@ -40,7 +40,7 @@ kc_plan kc_plan_make(const kc_kernel *kernel, const kc_packed *x, const kc_packe
     for (size_t i = 0; i < kernel->n_nodes; i++) {
         const kc_node *node = &kernel->nodes[i];
 
-        plan.work += NODE_WORK;
+        plan.work += NODE_WORK + node->n_numbers;
         if (pays_for_base(kernel, i))
             plan.work += node->leaf->base->work(node, kc_part_of(x, node), kc_part_of(z, node));
     }
@@ -148,10 +148,11 @@ static void run_operator(const kc_plan *plan, const kc_node *node, const kc_bloc
 {
     const kc_dtype dtype = plan->x->dtype;
     const kc_ops *ops = kc_ops_of(dtype);
+    const kc_numbers given = kc_kernel_numbers(plan->kernel, node);
     void *others = at->operands + depth * operand_bytes(plan);
 
     for (size_t r = 0; r < top->n_rows; r++)
-        node->op->apply(node->params, ops, kc_at(top->out, r * top->ld, dtype),
+        node->op->apply(given, ops, kc_at(top->out, r * top->ld, dtype),
                         kc_at(others, r * EXPR_COLS, dtype), top->n_cols);
 }
 
@@ -270,7 +271,8 @@ static bool run_diag(const kc_plan *plan, size_t first, size_t last, size_t row_
         } else if (node->op == &kc_operator_normalized) {
             normalize_diag(plan, node, row_begin, n, k);
         } else {
-            node->op->apply(node->params, ops, k, kc_at(operands, depth * EXPR_COLS, dtype), n);
+            node->op->apply(kc_kernel_numbers(plan->kernel, node), ops, k,
+                            kc_at(operands, depth * EXPR_COLS, dtype), n);
         }
         if (kc_may_overflow(node))
             is_finite &= ops->all_finite(k, n);

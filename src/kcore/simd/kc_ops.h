@@ -108,6 +108,7 @@ typedef struct kc_ops {
     void (*map_inverse)(void *k, size_t n, double factor); /* 1 / (1 + factor k) */
     void (*map_tanh)(void *k, size_t n, double gamma, double coef0);
     void (*map_power)(void *k, size_t n, double gamma, double coef0, int32_t degree);
+    void (*map_series)(void *k, size_t n, const double *coefs, size_t n_coefs); /* sum c_i k^i */
     void (*scale)(void *k, size_t n, double factor);
     void (*add)(void *k, const void *other, size_t n);
     void (*multiply)(void *k, const void *other, size_t n);

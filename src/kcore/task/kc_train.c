@@ -127,6 +127,7 @@ static kc_status run_phases(kc_call *call, kc_training *t, kc_model **out)
     total->seconds_model = now - start;
     total->seconds = now - call->start;
     total->peak_bytes = (int64_t)kc_call_peak(call);
+    total->n_zero_samples = (int64_t)kc_packed_count_zeros(&t->points);
     return KC_OK;
 }
 

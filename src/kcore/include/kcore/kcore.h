@@ -143,6 +143,7 @@ typedef struct kc_fit_info {
     double seconds_pack, seconds_solve, seconds_model; /* total only */
     int64_t n_refined; /* problems solved with f32 kernel values, then refined with f64 ones; such a
                           model computes its decision values in f64 */
+    int64_t n_zero_samples; /* whose K(x, x) is 0 in a normalization: 0 against all; total only */
 } kc_fit_info;
 
 /* Immutable once made; owns all it needs for prediction. */

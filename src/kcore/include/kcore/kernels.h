@@ -52,6 +52,7 @@ typedef struct kc_sample {
     const double *values;   /* numbers; NULL for strings */
     const int32_t *columns; /* CSR: those of the values, ascending; NULL: all, in order */
     const char *bytes;      /* strings; else NULL */
+    int64_t n_cols;         /* columns that samples have; strings: 0 */
 } kc_sample;
 
 /* K(x, z).  A value must depend on its two samples alone, and K(x, z) = K(z, x); called by several
@@ -63,7 +64,9 @@ typedef void kc_block_fn(void *data, const kc_sample *x, int64_t n_x, const kc_s
                          int64_t n_z, double *out, int64_t ld);
 
 /* A function of the caller's as a leaf.  `data` is borrowed: it must live as long as any kernel,
- * model or learner made of this one.  Values are rounded to the type that is computed in; one that
+ * model or learner made of this one.  `retain` and `release`, both or neither, let it: kernels call
+ * them with `owner` when they are made or copied, and when they are freed, on the thread that does.
+ Values are rounded to the type that is computed in; one that
  * is not finite is KC_ERR_RANGE. */
 typedef struct kc_kernel_function {
     size_t struct_size; /* sizeof(kc_kernel_function) */
@@ -72,10 +75,16 @@ typedef struct kc_kernel_function {
     void *data;
     kc_definiteness definiteness; /* as the caller knows it */
     double work; /* of a value, in multiply-adds, about; 0: as many as a sample has numbers */
+    void *owner;
+    void (*retain)(void *owner);
+    void (*release)(void *owner);
 } kc_kernel_function;
 KC_API KC_MUST_CHECK kc_status kc_kernel_from_function(kc_context *ctx,
                                                        const kc_kernel_function *function,
                                                        kc_kernel **out, kc_error *err);
+
+/* 1 where the kernel is such a function, or one stands in it; else 0. */
+KC_API int32_t kc_kernel_has_function(const kc_kernel *kernel);
 
 /* ---- Combinations ------------------------------------------------------------------------- */
 
@@ -92,6 +101,12 @@ KC_API KC_MUST_CHECK kc_status kc_kernel_scaled(kc_context *ctx, const kc_kernel
 /* K ^ degree, degree in 0 .. 1000 */
 KC_API KC_MUST_CHECK kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel,
                                                int32_t degree, kc_kernel **out, kc_error *err);
+
+/* coefs[0] + coefs[1] K + ... + coefs[n - 1] K ^ (n - 1) by Horner's rule, of one value of K: n in
+ * 1 .. 1001, coefficients finite; indefinite where one is negative. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_series(kc_context *ctx, const kc_kernel *kernel,
+                                                const double *coefs, int32_t n, kc_kernel **out,
+                                                kc_error *err);
 
 /* exp(K) */
 KC_API KC_MUST_CHECK kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel,
