@@ -161,5 +161,8 @@ def check_isa(case: Case, plain: list[Any]) -> str:
     is_certain = is_certain and is_converged and plain[0] is True
     if is_certain and case["kernel"] != "sigmoid" and case["C"] <= 100 and numbers:
         values = np.asarray(plain[-1]).ravel()[: len(numbers)]
-        assert abs(values - numbers).max() <= 0.2 * max(1.0, abs(values).max()), "far apart"
+        apart = abs(values - numbers)
+        if case["classes"] > 2:  # a pair of classes that is undecided may give its vote to either
+            apart = abs(apart - np.rint(apart))
+        assert apart.max() <= 0.2 * max(1.0, abs(values).max()), "far apart"
     return "close on the portable loops"

@@ -156,7 +156,7 @@ def _squares(X, Z, u):
     return distances, (d + 3) * u * (distances if d <= 24 else norms)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.RationalQuadratic, X, Z, u, tiny):
     distances, off = _squares(X, Z, u)
     scale = np.longdouble(0.5) / kernel.alpha / np.longdouble(kernel.length_scale) ** 2
@@ -178,14 +178,14 @@ def _chi2(X, Z, u, tiny):
     return distances, (d + 6) * u * (distances if d <= 1024 else 2 * _sizes(X, Z)) + d * tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Chi2, X, Z, u, tiny):
     distances, error = _chi2(X, Z, u, tiny)
     error = kernel.gamma * (error + 3 * u * distances)
     return _exp(-kernel.gamma * distances, error, u, tiny)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.AdditiveChi2, X, Z, u, tiny):
     distances, error = _chi2(X, Z, u, tiny)
     return -distances, error
@@ -196,7 +196,7 @@ def _intersection(X, Z, u):
     return value, (X.shape[1] + 1) * u * value
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.HistogramIntersection, X, Z, u, tiny):
     return _intersection(X, Z, u)
 
@@ -208,14 +208,14 @@ def _ratio(part, part_error, total, total_error, u):
     return value, (part_error + abs(value) * total_error) / least + 2 * u * abs(value)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.MinMax, X, Z, u, tiny):
     part, error = _intersection(X, Z, u)
     both = _sizes(X, Z)
     return _ratio(part, error, both - part, error + (X.shape[1] + 3) * u * both, u)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Tanimoto, X, Z, u, tiny):
     dot, error = _dot(X, Z, u)
     norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
@@ -223,19 +223,19 @@ def _(kernel: kernels.Tanimoto, X, Z, u, tiny):
     return value, bound + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Cosine, X, Z, u, tiny):
     return _reference(kernels.Linear().normalized(), X, Z, u, tiny)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Hamming, X, Z, u, tiny):
     w = np.ones(X.shape[1]) if kernel.weights is None else np.asarray(kernel.weights)
     value = ((X[:, None, :] == Z[None, :, :]) * w.astype(X.dtype)).sum(axis=2) / w.sum()
     return value, 2 * (len(w) + 3) * u * value
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.ANOVA, X, Z, u, tiny):
     squares = (X[:, None, :] - Z[None, :, :]) ** 2
     factors = 1 + np.exp(-kernel.gamma * squares)
@@ -244,7 +244,7 @@ def _(kernel: kernels.ANOVA, X, Z, u, tiny):
     return value, value * np.expm1(error.sum(axis=2) + X.shape[1] * u)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Constant, X, Z, u, tiny):
     value = np.full((len(X), len(Z)), kernel.value, dtype=X.dtype)
     return value, 2 * u * value

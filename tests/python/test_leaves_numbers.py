@@ -282,12 +282,18 @@ def test_an_anova_kernel_of_many_features_is_an_overflow(rng):
         (lambda: Chi2(-1), "gamma must be a finite number >= 0, got -1"),
         (lambda: ANOVA(np.inf), "gamma must be a finite number >= 0, got inf"),
         (lambda: Constant(-1), "value must be a finite number >= 0, got -1"),
-        (lambda: Hamming([]), "weights must be 1 to 64 numbers"),
+        (lambda: Hamming([]), "weights must be 1 to 256 numbers"),
         (lambda: Hamming([1, -1]), r"weights\[1\] must be a finite number >= 0, got -1"),
         (lambda: Hamming([0, 0]), "the sum of weights must be finite and positive, got 0"),
         (lambda: Hamming([1, 2]).on([0, 1, 2]), "columns has 3 columns, weights has 2 numbers"),
-        (lambda: Hamming([1, 2])(np.ones((2, 3))), "X has 3 columns, the weights of Hamming"),
-        (lambda: Hamming([1, 2, 3])(np.ones((2, 2))), "X has 2 columns, the weights of Hamming"),
+        (
+            lambda: Hamming([1, 2])(np.ones((2, 3))),
+            "weights of Hamming has 2 entries, and it reads 3 columns of X",
+        ),
+        (
+            lambda: Hamming([1, 2, 3])(np.ones((2, 2))),
+            "weights of Hamming has 3 entries, and it reads 2 columns of X",
+        ),
     ],
 )
 def test_bad_parameters_are_refused(make, text):
