@@ -7,9 +7,8 @@
 #include "kernel/kc_leaf.h"
 
 /* Names the first one, by rows of the caller's. */
-static kc_status fail_negative(const kc_packed *x, const kc_node *node,
-                               const kc_step_list *reading, const int32_t *order, const char *name,
-                               kc_error *err)
+static kc_status fail_negative(const kc_packed *x, const kc_node *node, const kc_step_list *reading,
+                               const int32_t *order, const char *name, kc_error *err)
 {
     const kc_negative first = kc_packed_first_negative(x, order);
     const char *of = "";
