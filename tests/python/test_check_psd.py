@@ -131,7 +131,7 @@ def test_functions_strings_and_tables_are_taken():
         (([[1.0, 0.0], [0.0, np.inf]],), "K_or_kernel: row 1, column 1 is infinity"),
         (([[1.0, 2.0]],), r"K_or_kernel must be a square matrix or a kernel, got shape \(1, 2\)"),
         (([["a"]],), "K_or_kernel has dtype"),
-        ((RBF(),), "X must be samples where a kernel is given, got None"),
+        ((RBF(),), "X must be samples where K_or_kernel is a kernel, got None"),
         (([[1.0]], [[1.0]]), "X is for kernels, K_or_kernel is none"),
         ((RBF(), [[0.0], [np.nan]]), "row 1, column 0 is NaN"),
         ((lambda A, B: A @ B.T, [[0.0], [np.nan]]), "X: row 1, column 0 is NaN"),
