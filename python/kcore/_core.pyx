@@ -594,6 +594,7 @@ cdef int64_t leading_dimension(
 
 include "_progress.pxi"
 include "_arrays.pxi"
+include "_gradient.pxi"
 include "_svm.pxi"
 include "_perceptron.pxi"
 include "_online.pxi"

@@ -63,6 +63,13 @@ struct kc_leaf {
     double (*exp_factor)(const double *params);
     void (*map)(const double *params, kc_dtype dtype, void *k, size_t n);
 
+    /* out = d value / d parameter k of n pairs, or with k = KC_OF_BASE d value / d base, 0 where that
+     * has no limit; base and value are what block and formula gave.  Every leaf with real parameters
+     * needs it to take part in a gradient; without it, it is refused there. */
+    void (*slope)(const double *params, int32_t k, kc_dtype dtype, const void *base,
+                  const void *value, void *out, size_t n);
+    uint32_t choices; /* bit k: parameter k takes some values only, there is no slope by it */
+
     /* What the parameters must be, where that is more than a range of each; NULL where they are. */
     const char *(*fault)(const double *params);
 };
@@ -76,8 +83,21 @@ extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1;
 
 kc_definiteness kc_always_positive(const kc_node *leaf);
 
+/* For kc_leaf.slope: by what the leaf reads. */
+#define KC_OF_BASE (-1)
+
+/* Whether the leaf's value has a slope by parameter k: all real ones but choices. */
+bool kc_leaf_is_smooth(const kc_leaf *leaf, int32_t k);
+
 /* The leaf's formula, on n base values of that type. */
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n);
+
+/* Values of a row: of the operands (the second one NULL where there is none) and of the result. */
+typedef struct kc_row_values {
+    const void *operands[2];
+    const void *result;
+    kc_dtype dtype;
+} kc_row_values;
 
 struct kc_operator {
     const char *name;
@@ -85,6 +105,16 @@ struct kc_operator {
     kc_definiteness (*definiteness)(const double *params, const kc_definiteness *operands);
     /* On n values of one row: `k` is the first operand and the result, `other` the second. */
     void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
+
+    /* What a gradient needs (kc_tape.c), of n values of one row.  factors = d value / d operand
+     * `which`, found of the values of both operands and of the result; a sum passes on what it gets,
+     * a normalization needs more than a row.  Without it, others are refused. */
+    void (*slope)(const double *params, const kc_ops *ops, size_t which, const kc_row_values *row,
+                  void *factors, size_t n);
+    const char *real_param; /* the name of params[0], where the value is differentiated by it */
+    /* out = d value / d params[0] */
+    void (*param_slope)(const double *params, const kc_ops *ops, const kc_row_values *row,
+                        void *out, size_t n);
 };
 
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
@@ -108,6 +138,9 @@ struct kc_kernel {
     size_t max_columns;
     kc_node nodes[];
 };
+
+/* The first node of the operand that ends before node `last`. */
+size_t kc_operand_first(const kc_kernel *kernel, size_t last);
 
 /* The columns of selection r. */
 kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r);

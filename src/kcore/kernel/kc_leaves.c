@@ -1,4 +1,6 @@
 /* The table of leaves, and what they share.  docs/kernels.md says how to add one. */
+#include <string.h>
+
 #include "kernel/kc_leaf.h"
 
 static const kc_leaf *const table[] = {
@@ -20,6 +22,11 @@ kc_definiteness kc_always_positive(const kc_node *leaf)
 {
     (void)leaf;
     return KC_POSITIVE;
+}
+
+bool kc_leaf_is_smooth(const kc_leaf *leaf, int32_t k)
+{
+    return strcmp(leaf->info.params[k].type, "real") == 0 && (leaf->choices >> k & 1) == 0;
 }
 
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n)
