@@ -1,6 +1,5 @@
 /* kc_kernel_gradient and its parameters: check, pack, run, release. */
 #include "base/kc_context.h"
-#include "data/kc_moments.h"
 #include "data/kc_points.h"
 #include "kernel/kc_gradient.h"
 #include "kernel/kc_kernel.h"
@@ -75,10 +74,8 @@ static kc_status pack_and_fill(kc_call *call, const kc_kernel *kernel, const kc_
                                double *out)
 {
     kc_packed packed_x, packed_z = {.dtype = dtype};
-    kc_status status;
+    kc_status status = kc_prepare(call, kernel, x, NULL, dtype, &packed_x);
 
-    KC_TRY(kc_points_check_finite(call, weights));
-    status = kc_prepare(call, kernel, x, NULL, dtype, &packed_x);
     if (status == KC_OK && z != x)
         status = kc_prepare(call, kernel, z, NULL, dtype, &packed_z);
     if (status == KC_OK) {

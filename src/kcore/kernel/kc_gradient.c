@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/kc_thread.h"
+#include "data/kc_moments.h"
 #include "kernel/kc_gram.h"
 #include "kernel/kc_tape.h"
 
@@ -33,12 +34,14 @@ typedef struct gradient_job {
     double *col_sums;  /* of the parts: n_scalars x z->n each */
     char *workspace;   /* of all workers, one after the other */
     size_t workspace_bytes;
+    size_t tape_bytes; /* of it, a tape's; behind it room for transposed weights */
+    atomic_bool has_bad_weights;
     atomic_size_t overflow; /* the first entry that is not finite, row by row; NONE; KC_NO_ENTRY */
 } gradient_job;
 
 /* ---- Weights -------------------------------------------------------------------------------- */
 
-/* out[j] = G[row][col + j * step], or added to what is there, for j < n. */
+/* out[j] = the number `stride` bytes behind the one before it, or added to what is there. */
 static void read_weights(const kc_points *g, const char *at, int64_t stride, double *out, size_t n,
                          bool is_added)
 {
@@ -53,28 +56,72 @@ static void read_weights(const kc_points *g, const char *at, int64_t stride, dou
     }
 }
 
-/* Those of a tile.  Of a symmetric matrix, an entry above the diagonal stands for the one below it,
- * too, which is left out. */
-static void load_weights(const gradient_job *job, const kc_tape_tile *tile)
+/* Whether rows of doubles lie in a row each, whole numbers of them apart. */
+static bool are_plain(const kc_points *g)
+{
+    return g->dtype == KC_F64 && g->col_stride == (int64_t)sizeof(double) &&
+           g->row_stride > 0 && g->row_stride % (int64_t)sizeof(double) == 0;
+}
+
+/* Adds G' to the columns of a tile that lie behind its rows: through a copy, where that can be made
+ * without going down the columns one by one. */
+static void add_transposed(const gradient_job *job, const kc_tape_tile *tile, size_t first,
+                           double *copy)
 {
     const kc_points *g = job->weights;
+    const size_t n = tile->n_cols - first, ld = job->tape->n_cols;
+    const kc_ops *ops = kc_ops_of(KC_F64);
+    const void *from = kc_dense_at(g, tile->col_begin + first, tile->row_begin);
+
+    if (are_plain(g))
+        ops->transpose(copy, ld, from, (size_t)g->row_stride / sizeof(double), n, tile->n_rows);
+    for (size_t r = 0; r < tile->n_rows; r++) {
+        double *weights = kc_tape_weights(job->tape, tile, r) + first;
+
+        if (are_plain(g))
+            ops->add(weights, copy + r * ld, n);
+        else
+            read_weights(g, kc_dense_at(g, tile->col_begin + first, tile->row_begin + r),
+                         g->row_stride, weights, n, true);
+    }
+}
+
+/* The rows and columns on the diagonal, with what lies below it: an entry above stands for both. */
+static void fold_square(const gradient_job *job, const kc_tape_tile *tile, size_t n)
+{
+    const kc_points *g = job->weights;
+
+    for (size_t r = 0; r < n; r++) {
+        double *weights = kc_tape_weights(job->tape, tile, r);
+
+        memset(weights, 0, r * sizeof *weights);
+        if (r + 1 < n)
+            read_weights(g, kc_dense_at(g, tile->col_begin + r + 1, tile->row_begin + r),
+                         g->row_stride, weights + r + 1, n - r - 1, true);
+    }
+}
+
+/* Those of a tile.  A symmetric matrix begins at the diagonal of each band; what lies below it is
+ * left out, and counted above.  Returns whether they are finite. */
+static bool load_weights(const gradient_job *job, const kc_tape_tile *tile, double *copy)
+{
+    const kc_points *g = job->weights;
+    const bool is_square = job->is_symmetric && tile->col_begin == tile->row_begin;
+    const size_t n_square = is_square ? kc_min(tile->n_rows, tile->n_cols) : 0;
+    bool is_finite = true;
 
     for (size_t r = 0; r < tile->n_rows; r++)
         read_weights(g, kc_dense_at(g, tile->row_begin + r, tile->col_begin), g->col_stride,
                      kc_tape_weights(job->tape, tile, r), tile->n_cols, false);
-    if (!job->is_symmetric)
-        return;
-    for (size_t r = 0; r < tile->n_rows; r++) {
-        const size_t row = tile->row_begin + r;
-        const size_t on = row >= tile->col_begin ? row - tile->col_begin : 0;
-        const size_t after = row >= tile->col_begin ? kc_min(on + 1, tile->n_cols) : 0;
-        double *weights = kc_tape_weights(job->tape, tile, r);
-
-        memset(weights, 0, kc_min(on, tile->n_cols) * sizeof *weights);
-        if (after < tile->n_cols)
-            read_weights(g, kc_dense_at(g, tile->col_begin + after, row), g->row_stride,
-                         weights + after, tile->n_cols - after, true);
-    }
+    for (size_t r = 0; r < n_square; r++) /* what is left out below counts, too, for this */
+        is_finite &= kc_ops_of(KC_F64)->all_finite(kc_tape_weights(job->tape, tile, r), n_square);
+    fold_square(job, tile, n_square);
+    if (job->is_symmetric && n_square < tile->n_cols)
+        add_transposed(job, tile, n_square, copy);
+    for (size_t r = 0; r < tile->n_rows; r++)
+        is_finite &=
+            kc_ops_of(KC_F64)->all_finite(kc_tape_weights(job->tape, tile, r), tile->n_cols);
+    return is_finite;
 }
 
 /* ---- Bands ---------------------------------------------------------------------------------- */
@@ -93,9 +140,11 @@ static void note_overflow(gradient_job *job, const kc_tape_tile *tile)
 static void run_tile(gradient_job *job, const kc_tape_tile *tile, const kc_tape_sums *sums)
 {
     const size_t n_nodes = job->tape->plan->kernel->n_nodes;
+    char *copy = (char *)tile->workspace + job->tape_bytes;
 
-    if (kc_tape_forward(job->tape, 0, n_nodes, tile, job->call)) {
-        load_weights(job, tile);
+    if (!load_weights(job, tile, (double *)(void *)copy))
+        atomic_store(&job->has_bad_weights, true);
+    else if (kc_tape_forward(job->tape, 0, n_nodes, tile, job->call)) {
         kc_tape_backward(job->tape, 0, n_nodes, tile, sums);
     } else if (!kc_call_stopped(job->call)) {
         note_overflow(job, tile);
@@ -120,7 +169,7 @@ static void run_part(void *data, size_t part, int32_t worker)
         tile.n_rows = kc_min(KC_TAPE_ROWS, n - tile.row_begin);
         tile.col_begin = job->is_symmetric ? tile.row_begin : 0;
         for (; tile.col_begin < m; tile.col_begin += job->tape->n_cols) {
-            if (kc_call_poll(job->call) != KC_OK)
+            if (kc_call_poll(job->call) != KC_OK || atomic_load(&job->has_bad_weights))
                 return;
             tile.n_cols = kc_min(job->tape->n_cols, m - tile.col_begin);
             run_tile(job, &tile, &sums);
@@ -226,6 +275,11 @@ static kc_status add_parts(gradient_job *job, double *out)
 {
     const size_t n_params = job->tape->n_params, place = atomic_load(&job->overflow);
 
+    if (atomic_load(&job->has_bad_weights)) {
+        KC_TRY(kc_points_check_finite(job->call, job->weights));
+        return kc_fail(job->call->err, KC_ERR_RANGE, "%s: the sum of two entries overflows",
+                       kc_points_name(job->weights));
+    }
     if (place != NONE)
         return kc_gram_fail(job->call, job->x, job->z, place);
     memset(out, 0, n_params * sizeof *out);
@@ -278,7 +332,8 @@ kc_status kc_gradient_fill(kc_call *call, const kc_plan *plan, const kc_points *
     job.tape = &tape;
     job.n_bands = kc_ceil_div(plan->x->n, KC_TAPE_ROWS);
     job.n_parts = kc_min(MAX_PARTS, job.n_bands);
-    job.workspace_bytes = kc_tape_workspace(&tape);
+    job.tape_bytes = kc_tape_workspace(&tape);
+    job.workspace_bytes = job.tape_bytes + KC_TAPE_ROWS * tape.n_cols * sizeof(double);
     KC_TRY(run_parts(call, &job));
     return add_parts(&job, out);
 }
