@@ -52,7 +52,9 @@ class Case:
         if slower not in self.times or faster not in self.times:
             return None
         a, b = self.times[slower], self.times[faster]
-        return a.median / b.median if of == "median" else a.best(self.threads) / b.best(self.threads)
+        return (
+            a.median / b.median if of == "median" else a.best(self.threads) / b.best(self.threads)
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -130,7 +132,9 @@ def goals_of(cases: list[Case]) -> Iterator[Goal]:
         ratio = case.ratio("gradient", "gram", "median")
         assert ratio is not None
         is_judged = case.threads == 1 or case.is_quiet
-        yield Goal(f"{case.name}: gradient / Gram", ratio, MOST, at_least=False, is_judged=is_judged)
+        yield Goal(
+            f"{case.name}: gradient / Gram", ratio, MOST, at_least=False, is_judged=is_judged
+        )
 
 
 HEAD = ["case", "gram ms", "full ms", "gradient ms", "/ gram", "/ gram, medians", "sklearn /"]

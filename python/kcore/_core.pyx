@@ -588,7 +588,6 @@ cdef int64_t leading_dimension(
 
 
 # ---- The rest, by subject
-#
 # Parts of one module, not modules: each extension links the C core statically, and a second copy
 # of it would count forks and choose its loops by itself.
 

@@ -63,7 +63,7 @@ def _names(kernel: Kernel, params: list[tuple[int, str, str, float]]) -> list[st
 
 
 def _take_names(kernel: Kernel, prefix: str, groups: list[tuple[str, list[str]]]) -> list[str]:
-    """Take what belongs to a kernel from the front of the list: what is inside of it comes first."""
+    """Take what belongs to a kernel from the front of the list, what is inside of it first."""
     own = kernel._params()
     names: list[str] = []
     for name, value in own.items():

@@ -135,8 +135,8 @@ class Kernel:
 
         .. math:: \frac{\partial}{\partial \theta} \sum_{ij} G_{ij}\, K_\theta(x_i, z_j)
 
-        for every real parameter :math:`\theta` of the kernel and of the kernels inside of it. Where a
-        function f of the Gram matrix is to be improved, G are its derivatives by the entries,
+        for every real parameter :math:`\theta` of the kernel and of the kernels inside of it. Where
+        a function f of the Gram matrix is to be improved, G are its derivatives by the entries,
         :math:`G_{ij} = \partial f / \partial K_{ij}`. Neither the Gram matrix nor its derivatives
         are stored.
 

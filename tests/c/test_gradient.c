@@ -1,5 +1,5 @@
-/* kernel/kc_gradient.h, kernel/kc_tape.h and api/kc_gradient_api.c: gradients against differences of
- * slow values, what is refused, and how soon they stop. */
+/* kernel/kc_gradient.h, kernel/kc_tape.h and api/kc_gradient_api.c: gradients against differences
+ * of slow values, what is refused, and how soon they stop. */
 #include "kernel/kc_gradient.h"
 
 #include "base/kc_clock.h"
@@ -130,8 +130,8 @@ static kc_status run_gradient(const kc_kernel *kernel, const kc_points *x, const
 {
     const kc_run run = {.struct_size = sizeof run, .n_threads = n_threads};
 
-    return kc_kernel_gradient(ctx, &run, kernel, x, z, g, dtype, out,
-                              kc_kernel_param_count(kernel), &err);
+    return kc_kernel_gradient(ctx, &run, kernel, x, z, g, dtype, out, kc_kernel_param_count(kernel),
+                              &err);
 }
 
 static double *random_weights(size_t n, uint64_t seed)
@@ -298,12 +298,12 @@ static void what_does_not_fit_is_refused(void)
     CHECK(run_gradient(kernel, &x, NULL, &sparse.points, KC_F64, 1, &out) == KC_ERR_TYPE);
     CHECK(is_refused(run_gradient(kernel, &x, NULL, &g, (kc_dtype)9, 1, &out), KC_ERR_TYPE,
                      "dtype is 9, must be KC_F32 or KC_F64"));
-    CHECK(is_refused(run_gradient(kernel, NULL, NULL, &g, KC_F64, 1, &out), KC_ERR_ARG,
-                     "x is NULL"));
+    CHECK(
+        is_refused(run_gradient(kernel, NULL, NULL, &g, KC_F64, 1, &out), KC_ERR_ARG, "x is NULL"));
     CHECK(is_refused(run_gradient(NULL, &x, NULL, &g, KC_F64, 1, &out), KC_ERR_ARG,
                      "kernel is NULL"));
-    CHECK(is_refused(run_gradient(kernel, &x, NULL, &g, KC_F64, 1, NULL), KC_ERR_ARG,
-                     "out is NULL"));
+    CHECK(
+        is_refused(run_gradient(kernel, &x, NULL, &g, KC_F64, 1, NULL), KC_ERR_ARG, "out is NULL"));
     CHECK(is_refused(kc_kernel_gradient(ctx, NULL, kernel, &x, NULL, &g, KC_F64, &out, 2, &err),
                      KC_ERR_SHAPE, "n_out is 2, the kernel has 1 parameters"));
     CHECK(out == 7);

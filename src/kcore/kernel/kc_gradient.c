@@ -29,10 +29,10 @@ typedef struct gradient_job {
     const kc_points *weights;
     bool is_symmetric;
     size_t n_bands, n_parts;
-    double *sums;      /* of the parts: n_params each */
-    double *row_sums;  /* of normalizations: x->n each; a row belongs to one part */
-    double *col_sums;  /* of the parts: n_scalars x z->n each */
-    char *workspace;   /* of all workers, one after the other */
+    double *sums;     /* of the parts: n_params each */
+    double *row_sums; /* of normalizations: x->n each; a row belongs to one part */
+    double *col_sums; /* of the parts: n_scalars x z->n each */
+    char *workspace;  /* of all workers, one after the other */
     size_t workspace_bytes;
     size_t tape_bytes; /* of it, a tape's; behind it room for transposed weights */
     atomic_bool has_bad_weights;
@@ -59,8 +59,8 @@ static void read_weights(const kc_points *g, const char *at, int64_t stride, dou
 /* Whether rows of doubles lie in a row each, whole numbers of them apart. */
 static bool are_plain(const kc_points *g)
 {
-    return g->dtype == KC_F64 && g->col_stride == (int64_t)sizeof(double) &&
-           g->row_stride > 0 && g->row_stride % (int64_t)sizeof(double) == 0;
+    return g->dtype == KC_F64 && g->col_stride == (int64_t)sizeof(double) && g->row_stride > 0 &&
+           g->row_stride % (int64_t)sizeof(double) == 0;
 }
 
 /* Adds G' to the columns of a tile that lie behind its rows: through a copy, where that can be made

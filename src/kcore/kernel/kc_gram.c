@@ -42,7 +42,8 @@ typedef struct gram_job {
     size_t ld;
     char *workspace; /* of all workers, one after the other */
     size_t workspace_bytes;
-    atomic_size_t overflow; /* the first entry that is not finite, row by row; or NONE, KC_NO_ENTRY */
+    atomic_size_t
+        overflow; /* the first entry that is not finite, row by row; or NONE, KC_NO_ENTRY */
 } gram_job;
 
 #define NONE SIZE_MAX /* no overflow */

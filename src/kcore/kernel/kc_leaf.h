@@ -63,9 +63,9 @@ struct kc_leaf {
     double (*exp_factor)(const double *params);
     void (*map)(const double *params, kc_dtype dtype, void *k, size_t n);
 
-    /* out = d value / d parameter k of n pairs, or with k = KC_OF_BASE d value / d base, 0 where that
-     * has no limit; base and value are what block and formula gave.  Every leaf with real parameters
-     * needs it to take part in a gradient; without it, it is refused there. */
+    /* out = d value / d parameter k of n pairs, or with k = KC_OF_BASE d value / d base, 0 where
+     * that has no limit; base and value are what block and formula gave.  Every leaf with real
+     * parameters needs it to take part in a gradient; without it, it is refused there. */
     void (*slope)(const double *params, int32_t k, kc_dtype dtype, const void *base,
                   const void *value, void *out, size_t n);
     uint32_t choices; /* bit k: parameter k takes some values only, there is no slope by it */
@@ -107,8 +107,8 @@ struct kc_operator {
     void (*apply)(const double *params, const kc_ops *ops, void *k, const void *other, size_t n);
 
     /* What a gradient needs (kc_tape.c), of n values of one row.  factors = d value / d operand
-     * `which`, found of the values of both operands and of the result; a sum passes on what it gets,
-     * a normalization needs more than a row.  Without it, others are refused. */
+     * `which`, found of the values of both operands and of the result; a sum passes on what it
+     * gets, a normalization needs more than a row.  Without it, others are refused. */
     void (*slope)(const double *params, const kc_ops *ops, size_t which, const kc_row_values *row,
                   void *factors, size_t n);
     const char *real_param; /* the name of params[0], where the value is differentiated by it */

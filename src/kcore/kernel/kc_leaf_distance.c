@@ -97,8 +97,8 @@ static void map_matern(const double *p, kc_dtype dtype, void *k, size_t n)
 }
 
 /* dK/ds = -s^m exp(-s), times (1 + s) / 3 for the last order, m = 0, 1, 1; s = scale sqrt(base).
- * By the scale of lengths that is times -s / length_scale; by the base, times scale / (2 r), which is
- * scale^2 / (2 s).  k: squared distances become -s; factors: all but exp(-s). */
+ * By the scale of lengths that is times -s / length_scale; by the base, times scale / (2 r), which
+ * is scale^2 / (2 s).  k: squared distances become -s; factors: all but exp(-s). */
 #define DEFINE_MATERN_SLOPE(name, T, root)                                                         \
     static void name(const double *p, bool is_of_base, T *k, size_t n, T *factors)                 \
     {                                                                                              \

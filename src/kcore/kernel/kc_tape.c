@@ -87,8 +87,7 @@ kc_status kc_tape_check(const kc_kernel *kernel, kc_error *err)
 kc_tape kc_tape_make(const kc_plan *plan, kc_tape_node *nodes)
 {
     const kc_kernel *kernel = plan->kernel;
-    kc_tape tape = {
-        .plan = plan, .nodes = nodes, .n_tiles = kernel->n_nodes + kernel->n_tiles};
+    kc_tape tape = {.plan = plan, .nodes = nodes, .n_tiles = kernel->n_nodes + kernel->n_tiles};
     size_t numbers;
 
     for (size_t i = 0; i < kernel->n_nodes; i++) {
@@ -279,7 +278,7 @@ typedef struct backward {
     const kc_tape *tape;
     const kc_tape_tile *tile;
     const kc_tape_sums *sums;
-    size_t depth; /* of the weights of the node at hand */
+    size_t depth;                                   /* of the weights of the node at hand */
     _Alignas(KC_ALIGN) double slopes[KC_TAPE_COLS]; /* of a row, of either type */
 } backward;
 

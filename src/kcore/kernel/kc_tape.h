@@ -16,9 +16,9 @@
 
 /* What is known of a node. */
 typedef struct kc_tape_node {
-    size_t operands[2];  /* an operator: the last nodes of its operands */
-    size_t base;         /* a leaf: where the values of its base are kept, among tiles; or NO_BASE */
-    size_t first_param;  /* where its parameters are in the gradient */
+    size_t operands[2]; /* an operator: the last nodes of its operands */
+    size_t base;        /* a leaf: where the values of its base are kept, among tiles; or NO_BASE */
+    size_t first_param; /* where its parameters are in the gradient */
 } kc_tape_node;
 
 typedef struct kc_tape {
@@ -57,7 +57,8 @@ typedef struct kc_tape_tile {
 /* Where the backward run adds what it finds. */
 typedef struct kc_tape_sums {
     double *params; /* of the tape's n_params */
-    /* Of normalization s, sum_j w_ij K_ij of each row, and sum_i of each column: s * ld + sample. */
+    /* Of normalization s, sum_j w_ij K_ij of each row, and sum_i of each column: s * ld + sample.
+     */
     double *rows, *cols;
     size_t row_ld, col_ld;
 } kc_tape_sums;

@@ -139,10 +139,10 @@ KC_API KC_MUST_CHECK kc_status kc_kernel_param_at(const kc_kernel *kernel, int64
                                                   kc_kernel_param *out, kc_error *err);
 
 /* out[k] = sum_ij weights_ij dK(x_i, z_j) / d parameter k, for the n_out = kc_kernel_param_count
- * parameters: without a matrix, in the memory of some tiles.  weights: dense, one row for each sample
- * of x and one column for each of z, finite.  z NULL: x, at half the work.  Values are computed in
- * `dtype`, sums are doubles.  A function of the caller's as a leaf has no
- * parameters here. */
+ * parameters: without a matrix, in the memory of some tiles.  weights: dense, one row for each
+ * sample of x and one column for each of z, finite.  z NULL: x, at half the work.  Values are
+ * computed in `dtype`, sums are doubles.  A function of the caller's as a leaf has no parameters
+ * here. */
 KC_API KC_MUST_CHECK kc_status kc_kernel_gradient(kc_context *ctx, const kc_run *run,
                                                   const kc_kernel *kernel, const kc_points *x,
                                                   const kc_points *z, const kc_points *weights,
