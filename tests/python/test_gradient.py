@@ -62,13 +62,14 @@ def by_differences(kernel, X, Z, G):
     """Return the gradient by central differences of the definition, and how large its terms are."""
     found = {}
     for name, value in reals(kernel).items():
-        step = 1e-5 * max(1e-3, abs(value))
+        step = 1e-6 * max(0.5, abs(value))
         above, below = (
             reference(kernel.replace(**{name: value + sign * step}), X, Z, np.float64)[0]
             for sign in (1, -1)
         )
         slope = (above - below) / (np.longdouble(value + step) - np.longdouble(value - step))
-        found[name] = (G * slope).sum(), np.abs(G * slope).sum()
+        size = np.abs(G * slope).sum() + 1e-3 * np.abs(G * above).sum()
+        found[name] = (G * slope).sum(), size
     return found
 
 

@@ -105,15 +105,32 @@ static void map_sigmoid(const double *p, kc_dtype dtype, void *k, size_t n)
     kc_ops_of(dtype)->map_tanh(k, n, p[0], p[1]);
 }
 
-/* 1 - tanh^2 */
+/* 1 - tanh(a)^2 is 4 u / (1 + u)^2 with u = exp(-2 |a|), which loses nothing where tanh is 1. */
+#define DEFINE_SIGMOID_SLOPE(name, T)                                                              \
+    static void name(const kc_ops *ops, T *k, size_t n)                                            \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            k[i] = k[i] < 0 ? k[i] : -k[i];                                                        \
+        ops->map_exp(k, n, 2.0);                                                                   \
+        for (size_t i = 0; i < n; i++)                                                             \
+            k[i] = 4 * k[i] / ((1 + k[i]) * (1 + k[i]));                                           \
+    }
+
+DEFINE_SIGMOID_SLOPE(fall_off_f32, float)
+DEFINE_SIGMOID_SLOPE(fall_off_f64, double)
+
 static void sigmoid_slope(const double *p, int32_t k, kc_dtype dtype, const void *base,
                           const void *value, void *out, size_t n)
 {
     const kc_ops *ops = kc_ops_of(dtype);
 
-    memcpy(out, value, n * kc_dtype_bytes(dtype));
-    ops->map_power(out, n, 1.0, 0.0, 2);
-    ops->map_power(out, n, -1.0, 1.0, 1);
+    (void)value;
+    memcpy(out, base, n * kc_dtype_bytes(dtype));
+    ops->map_power(out, n, p[0], p[1], 1);
+    if (dtype == KC_F64)
+        fall_off_f64(ops, out, n);
+    else
+        fall_off_f32(ops, out, n);
     affine_slope(p[0], k == 0, k == KC_OF_BASE, dtype, base, out, n);
 }
 
