@@ -58,17 +58,24 @@ def reals(kernel):
     return found
 
 
+def slope_of(kernel, name, value, step, X, Z):
+    """Return the central difference of the definition, and its values at one end."""
+    above, below = (
+        reference(kernel.replace(**{name: value + sign * step}), X, Z, np.float64)[0]
+        for sign in (1, -1)
+    )
+    return (above - below) / (np.longdouble(value + step) - np.longdouble(value - step)), above
+
+
 def by_differences(kernel, X, Z, G):
-    """Return the gradient by central differences of the definition, and how large its terms are."""
+    """Return the gradient by differences of the definition, and how large its terms are."""
     found = {}
     for name, value in reals(kernel).items():
-        step = 1e-6 * max(0.5, abs(value))
-        above, below = (
-            reference(kernel.replace(**{name: value + sign * step}), X, Z, np.float64)[0]
-            for sign in (1, -1)
-        )
-        slope = (above - below) / (np.longdouble(value + step) - np.longdouble(value - step))
-        size = np.abs(G * slope).sum() + 1e-3 * np.abs(G * above).sum()
+        step = 4e-6 * max(0.5, abs(value))
+        wide, values = slope_of(kernel, name, value, step, X, Z)
+        narrow, _ = slope_of(kernel, name, value, step / 2, X, Z)
+        slope = (4 * narrow - wide) / 3  # without the error of second order
+        size = np.abs(G * slope).sum() + 1e-3 * np.abs(G * values).sum()
         found[name] = (G * slope).sum(), size
     return found
 
