@@ -226,6 +226,15 @@ cdef extern from "kcore/kcore.h" nogil:
     kc_status kc_kernel_on(
         kc_context *ctx, const kc_kernel *kernel, const int32_t *columns, int64_t n,
         kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_on_factors(
+        kc_context *ctx, const kc_kernel *kernel, const double *factors, int64_t n,
+        kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_on_map(
+        kc_context *ctx, const kc_kernel *kernel, const double *matrix, int64_t n_rows,
+        int64_t n_cols, kc_kernel **out, kc_error *err)
+    kc_status kc_kernel_on_period(
+        kc_context *ctx, const kc_kernel *kernel, const double *periods, int64_t n,
+        kc_kernel **out, kc_error *err)
 
     # ---- Matrices
 

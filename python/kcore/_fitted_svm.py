@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
-from kcore._kernelized import Expansion, Nodes, as_scipy
+from kcore._kernelized import Expansion, FitKernel, Nodes, as_scipy
+from kcore._plain import kernel_from_plain, kernel_to_plain
 from kcore._points import Points, from_plain, to_plain
 from kcore._report import FitReport, make_report
 from kcore._validate import as_reals, refuse_non_finite
@@ -36,9 +37,18 @@ class FittedSVM(Expansion):
         self.report_parts = report  # what the core filled in, and the tolerance
         self.vectors = vectors
         self.function = None
-        self.is_plain = names is None and vectors is None  # prediction needs no Python
         self.sparse_type = None
-        self.texts = None
+        self.texts = self.kept_texts = None
+        self.kernel = None
+        self.widths = None
+        self.is_plain = names is None and vectors is None  # prediction needs no Python
+
+    def note_kernel(self, points: Points, found: FitKernel) -> None:
+        super().note_kernel(points, found)
+        self.is_plain = self.is_plain and self.widths is None
+
+    def nodes_of(self) -> Nodes | None:
+        return self.nodes
 
     def report(self) -> FitReport:
         """Return the report on the fit."""
@@ -76,6 +86,9 @@ class FittedSVM(Expansion):
             "report": self.report_parts,
             "sparse_type": self.sparse_type,
             "texts": self.texts,
+            "kept_texts": self.kept_texts,
+            "kernel": kernel_to_plain(self.kernel),
+            "widths": self.widths,
             "function": self.function_to_pickle(),
         }
 
@@ -99,6 +112,10 @@ class FittedSVM(Expansion):
         )
         self.sparse_type = state["sparse_type"]
         self.texts = state["texts"]
+        self.kept_texts = state["kept_texts"]
+        self.kernel = kernel_from_plain(state["kernel"])
+        self.widths = state["widths"]
+        self.is_plain = self.is_plain and self.widths is None
         self.function = state["function"]
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
-from kcore._columns import ColumnsLike, Slice, are_numbers, as_columns, column_numbers
+from kcore._binding import Bound, Scope, Source, bind
 from kcore._gradient import gradient
 from kcore._points import AnyPoints, Float, refuse_other_texts, texts_of
 from kcore._tables import as_table
@@ -24,14 +24,17 @@ from kcore._validate import (
     feature_names,
 )
 
+if TYPE_CHECKING:
+    from kcore._readings import ReadLike
+
 MAX_DEGREE = 1000
 
 Definiteness: TypeAlias = Literal["positive", "conditional", "indefinite"]
-Node: TypeAlias = tuple[str, tuple[float, ...]]
+Node: TypeAlias = tuple[str, tuple[Any, ...]]
 _K = TypeVar("_K", bound="Kernel")
 
 # How tightly the operators of repr bind.
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+_SUM, _PRODUCT, _POWER, ATOM = range(4)
 
 
 class Kernel:
@@ -44,7 +47,8 @@ class Kernel:
     __slots__ = ("_compiled",)  # the parameters are in __dict__, what is made from them is not
     __array_ufunc__ = None  # np.float64(2) * kernel is left to __rmul__
 
-    _binding: ClassVar[int] = _ATOM
+    _binding: ClassVar[int] = ATOM
+    _by_column: ClassVar[tuple[str, ...]] = ()  # parameters that may be a number for each column
     _compiled: _core.CompiledKernel  # made at the first use, never pickled
 
     def __call__(
@@ -88,9 +92,12 @@ class Kernel:
         z = None if Z is None or Z is X else self._read(Z, "Z")
         if z is not None:
             self._check_alike(X, x, Z, z)
+        bound = self._bound_to(X, x)
+        compiled, x = self._compile(bound), x if bound is None else bound.points
+        if z is not None and bound is not None:
+            z = bound.like(Z, z, "Z")
         if out is not None:
             check_out(out, (x.shape[0], x.shape[0] if z is None else z.shape[0]), x, z)
-        compiled = self._compile(X, x)
         return _core.gram(compiled, x, z, out, 0 if n_jobs is None else n_threads(n_jobs))
 
     def diag(
@@ -118,9 +125,11 @@ class Kernel:
         array([ 36., 676.])
         """
         x = self._read(X, "X")
+        bound = self._bound_to(X, x)
+        compiled, x = self._compile(bound), x if bound is None else bound.points
         if out is not None:
             check_out(out, (x.shape[0],), x)
-        return _core.diag(self._compile(X, x), x, out, 0 if n_jobs is None else n_threads(n_jobs))
+        return _core.diag(compiled, x, out, 0 if n_jobs is None else n_threads(n_jobs))
 
     def gradient(
         self,
@@ -283,29 +292,52 @@ class Kernel:
         """
         return Normalized(self)
 
-    def on(self, columns: ColumnsLike) -> Selected:
-        """Return the kernel of some columns of the samples.
+    def on(self, phi: ReadLike) -> Kernel:
+        r"""Return the kernel of phi(x) and phi(z): columns, a linear map, or a function.
+
+        .. math:: (x, z) \mapsto K(\phi(x), \phi(z))
+
+        phi is applied once to each sample, never to pairs. What the kernel itself reads is counted
+        among what phi gives: ``K.on(A).on([2, 3])`` reads A times columns 2 and 3.
 
         Parameters
         ----------
-        columns : int, str, slice, or sequence of int, str or bool
-            Numbers of columns (negative ones count from the last), names of the columns of a data
-            frame, or a mask. Columns of what the kernel itself selects are counted among these.
+        phi : int, str, slice, sequence of int, str or bool, 2-D array, or callable
+            Columns: numbers (negative ones count from the last), names of the columns of a data
+            frame, or a mask.
+
+            A matrix of shape (m, d) is the linear map x -> A x, computed by the core: the same
+            bits for any storage of the samples and any number of threads.
+
+            A function is called once with all samples: an array, a sparse matrix where they are
+            sparse, of a data frame a data frame (of the columns that it is applied to), of strings
+            an array of str or bytes. It returns finite numbers, a row for each sample (or a number
+            for each), as many columns for all samples. Each row must depend on its own sample
+            alone, which a fit tries on one of them. A model keeps what it made of the points kept,
+            and calls it once with the samples to predict.
 
         Examples
         --------
+        >>> import numpy as np
         >>> from kcore.kernels import RBF, Linear
         >>> kernel = RBF(0.5).on([0, 2]) * Linear().on(slice(1, None))
         >>> kernel([[1.0, 2.0, 0.0], [1.0, 3.0, 1.0]]).round(4)
         array([[ 4.    ,  3.6392],
                [ 3.6392, 10.    ]])
+        >>> Linear().on([[1.0, 1.0]])([[1.0, 2.0], [0.5, 0.5]])
+        array([[9., 3.],
+               [3., 1.]])
+        >>> Linear().on(np.abs)([[1.0, -2.0]])
+        array([[5.]])
         """
-        return Selected(self, columns)
+        from kcore._readings import read_through
+
+        return read_through(self, phi)
 
     # ---- Values: printed, copied, pickled
 
     def __repr__(self) -> str:
-        params = (f"{name}={value!r}" for name, value in self._params().items())
+        params = (f"{name}={shown(value)}" for name, value in self._params().items())
         return f"{type(self).__name__}({', '.join(params)})"
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[Any, ...]]:
@@ -352,14 +384,14 @@ class Kernel:
         """Return the parameters, in the order in which the class takes them."""
         return {field.name: getattr(self, field.name) for field in _fields(self)}
 
-    def _compile(self, X: Any, points: AnyPoints) -> _core.CompiledKernel:
-        """Return the kernel for these samples: `X` as it was given, and as points."""
+    def _compile(self, bound: Bound | None) -> _core.CompiledKernel:
+        """Return the kernel as the core has it, bound to samples; None: as it is."""
+        if bound is not None:
+            return _core.CompiledKernel(bound.nodes)
         try:
             return self._compiled
         except AttributeError:
             pass
-        if not self._is_bound():
-            return self._bound_to(X, points)._compile(X, points)
         compiled = _core.CompiledKernel(self._nodes())
         # Two threads may both come here: either's result will do.
         object.__setattr__(self, "_compiled", compiled)
@@ -369,27 +401,58 @@ class Kernel:
         return [value for value in self._params().values() if isinstance(value, Kernel)]
 
     def _is_bound(self) -> bool:
-        """Whether all columns are numbers: names and slices need samples."""
-        return all(kernel._is_bound() for kernel in self._inner())
+        """Whether the core can be told all without samples: names, slices, functions need them."""
+        return not self._lists() and all(kernel._is_bound() for kernel in self._inner())
 
-    def _bound_to(self, X: Any, points: AnyPoints) -> Kernel:
-        if self._is_bound():
-            return self
-        names = feature_names(X)
-        return self._bind(points.shape[1], None if names is None else names.tolist())
+    def _lists(self) -> dict[str, tuple[float, ...]]:
+        """Return the parameters that are given for each column."""
+        values = {name: getattr(self, name) for name in self._by_column}
+        return {name: value for name, value in values.items() if isinstance(value, tuple)}
 
-    def _bind(self, n_columns: int, names: Sequence[str] | None) -> Kernel:
-        """Return the kernel with numbers for columns, for samples of so many columns."""
-        params = [
-            value._bind(n_columns, names) if isinstance(value, Kernel) else value
-            for value in self._params().values()
-        ]
-        return type(self)(*params)
+    def _has_gamma_by_name(self) -> bool:
+        """Whether a leaf has gamma='scale' or 'auto', which a fit finds."""
+        if inner := self._inner():
+            return any(kernel._has_gamma_by_name() for kernel in inner)
+        return isinstance(getattr(self, "gamma", None), str)
+
+    def _bound_to(self, X: Any, points: AnyPoints) -> Bound | None:
+        """Return the kernel for these samples, `X` as it was given; None where it needs none."""
+        if self._has_gamma_by_name():
+            raise ValueError(
+                f"{self!r}: gamma by name is found by a fit, of the samples that it gets; give a "
+                "number here, or take kernel_ of a fitted model"
+            )
+        return None if self._is_bound() else bind(self, Source(X, points, "X"))
+
+    def _resolve(self, scope: Scope) -> Kernel:
+        """Return the kernel with gamma as a number, where it is 'scale' or 'auto'."""
+        if self._inner():
+            return self._with_inner(lambda kernel: kernel._resolve(scope))
+        gamma = getattr(self, "gamma", None)
+        return self.replace(gamma=scope.gamma(gamma)) if isinstance(gamma, str) else self
+
+    def _bind(self, scope: Scope) -> Kernel:
+        """Return the kernel of samples with numbers for columns, and no functions."""
+        if self._inner():
+            return self._with_inner(lambda kernel: kernel._bind(scope))
+        for name, values in self._lists().items():
+            if len(values) != scope.n_columns:
+                raise ValueError(
+                    f"{name} of {type(self).__name__} has {len(values)} entries, and it reads "
+                    f"{scope.n_columns} columns of {scope.source.name}"
+                )
+        return Read(self, tuple(scope.nodes()))
+
+    def _with_inner(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Return the kernel with other ones inside."""
+        params = self._params().values()
+        return type(self)(*(change(v) if isinstance(v, Kernel) else v for v in params))
 
     def _without_columns(self) -> Kernel:
         """Return the kernel that reads all columns everywhere: it is as definite."""
-        params = self._params().values()
-        return type(self)(*(v._without_columns() if isinstance(v, Kernel) else v for v in params))
+        if self._inner():
+            return self._with_inner(lambda kernel: kernel._without_columns())
+        return self.replace(gamma=1.0) if self._has_gamma_by_name() else self
 
     def _nodes(self) -> list[Node]:
         """Return the expression in postfix order."""
@@ -410,7 +473,12 @@ def set_fields(kernel: Kernel, **values: object) -> None:
         object.__setattr__(kernel, name, value)
 
 
-def _check_kernel(value: object, name: str) -> None:
+def shown(value: object) -> str:
+    """Return what repr shows of a parameter: numbers for each column are a list."""
+    return repr([*value]) if isinstance(value, tuple) else repr(value)
+
+
+def check_kernel(value: object, name: str) -> None:
     if not isinstance(value, Kernel):
         raise TypeError(f"{name} must be a Kernel, got {brief(value)}")
 
@@ -428,7 +496,7 @@ class _Chain(Kernel):
 
     def __init__(self, k1: Kernel, k2: Kernel, *more: Kernel) -> None:
         for k, kernel in enumerate((k1, k2, *more), 1):
-            _check_kernel(kernel, f"k{k}")
+            check_kernel(kernel, f"k{k}")
         first = k1.kernels if isinstance(k1, type(self)) else (k1,)
         set_fields(self, kernels=(*first, k2, *more))
 
@@ -476,7 +544,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         set_fields(self, factor=as_real(self.factor, "factor"))
-        _check_kernel(self.kernel, "kernel")
+        check_kernel(self.kernel, "kernel")
 
     def __repr__(self) -> str:
         return f"{self.factor!r} * {self.kernel._inside(_POWER)}"
@@ -495,11 +563,11 @@ class Power(Kernel):
     _binding: ClassVar[int] = _POWER
 
     def __post_init__(self) -> None:
-        _check_kernel(self.kernel, "kernel")
+        check_kernel(self.kernel, "kernel")
         set_fields(self, degree=as_integer(self.degree, "degree", low=0, high=MAX_DEGREE))
 
     def __repr__(self) -> str:
-        return f"{self.kernel._inside(_ATOM)} ** {self.degree}"
+        return f"{self.kernel._inside(ATOM)} ** {self.degree}"
 
     def _nodes(self) -> list[Node]:
         return [*self.kernel._nodes(), ("power", (self.degree,))]
@@ -512,7 +580,7 @@ class Exponential(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _check_kernel(self.kernel, "kernel")
+        check_kernel(self.kernel, "kernel")
 
     def __repr__(self) -> str:
         return f"exp({self.kernel!r})"
@@ -528,46 +596,21 @@ class Normalized(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _check_kernel(self.kernel, "kernel")
+        check_kernel(self.kernel, "kernel")
 
     def __repr__(self) -> str:
-        return f"{self.kernel._inside(_ATOM)}.normalized()"
+        return f"{self.kernel._inside(ATOM)}.normalized()"
 
     def _nodes(self) -> list[Node]:
         return [*self.kernel._nodes(), ("normalized", ())]
 
 
 @dataclass(frozen=True, repr=False)
-class Selected(Kernel):
-    """The kernel of some columns of the samples, made by ``kernel.on(columns)``."""
+class Read(Kernel):
+    """A leaf with the steps that lead to what it reads, as the core is told of them."""
 
-    kernel: Kernel
-    columns: Any
-
-    def __post_init__(self) -> None:
-        _check_kernel(self.kernel, "kernel")
-        set_fields(self, columns=as_columns(self.columns))
-
-    def __repr__(self) -> str:
-        columns = self.columns
-        shown = f"slice{tuple(columns)!r}" if isinstance(columns, Slice) else repr([*columns])
-        return f"{self.kernel._inside(_ATOM)}.on({shown})"
-
-    def _is_selective(self) -> bool:
-        return True
-
-    def _is_bound(self) -> bool:
-        return are_numbers(self.columns) and self.kernel._is_bound()
-
-    def _bind(self, n_columns: int, names: Sequence[str] | None) -> Selected:
-        numbers = column_numbers(self.columns, n_columns, names)
-        inner = None if names is None else [names[i] for i in numbers]
-        return Selected(self.kernel._bind(len(numbers), inner), numbers)
+    leaf: Kernel
+    steps: tuple[Node, ...]
 
     def _nodes(self) -> list[Node]:
-        if not self._is_bound():
-            raise ValueError(f"the columns of {self!r} are known once there are samples")
-        return [*self.kernel._nodes(), ("on", self.columns)]
-
-    def _without_columns(self) -> Kernel:
-        return self.kernel._without_columns()
+        return [*self.leaf._nodes(), *self.steps]

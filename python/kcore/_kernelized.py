@@ -6,26 +6,60 @@ import math
 import pickle
 from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core
 from kcore._base import Estimator, Fitted, as_samples, check_finite, fitted
+from kcore._binding import Source, bind, extend, scale_gamma
 from kcore._kernel import MAX_DEGREE, Kernel
-from kcore._points import CSR, Points, Strings, Table, from_core, refuse_other_texts, take_rows
+from kcore._points import (
+    CSR,
+    Points,
+    Strings,
+    Table,
+    from_core,
+    refuse_other_texts,
+    take_rows,
+    texts_of,
+)
 from kcore._tables import as_table
 from kcore._validate import as_float, as_objects, as_reals, brief
 from kcore._warn import warn
 from kcore.exceptions import IndefiniteKernelWarning
 
-Nodes: TypeAlias = list[tuple[str, tuple[float, ...]]]
+Nodes: TypeAlias = list[tuple[str, tuple[Any, ...]]]
 Function: TypeAlias = Callable[[Any, Any], Any]  # of two sets of samples
 KernelLike: TypeAlias = str | Kernel | Function
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian")
 LINEAR_NODES: Nodes = [("linear", ())]
+
+
+class FitKernel(NamedTuple):
+    """The kernel of a fit.
+
+    Attributes
+    ----------
+    nodes : list of (name, parameters) or None
+        As the core is told of it; None where it is not the core's to compute.
+    compiled : CompiledKernel or None
+        The same, made ready.
+    samples : Points or UserKernel
+        What the core is given: samples, with what functions made of them; or kernel values.
+    kernel : Kernel or None
+        The kernel object, with gamma as a number; None where it was given by name.
+    widths : tuple of int or None
+        How many columns functions made of the samples; None where there are none.
+    """
+
+    nodes: Nodes | None
+    compiled: _core.CompiledKernel | None
+    samples: Points | UserKernel
+    kernel: Kernel | None = None
+    widths: tuple[int, ...] | None = None
 
 
 class Expansion(Fitted):
@@ -41,12 +75,28 @@ class Expansion(Fitted):
         SciPy's class for the points, where X was sparse: ``'csr_array'`` or ``'csr_matrix'``.
     texts : tuple of bool, or None
         Where the samples had strings: of each part of them, whether they are text.
+    kept_texts : tuple of bool, or None
+        The same for the parts that the core keeps.
+    kernel : Kernel or None
+        The kernel object that the fit used.
+    widths : tuple of int or None
+        As in `FitKernel`.
     """
 
     function: Function | None
     vectors: Points | None
     sparse_type: str | None
     texts: tuple[bool, ...] | None
+    kept_texts: tuple[bool, ...] | None
+    kernel: Kernel | None
+    widths: tuple[int, ...] | None
+
+    def note_kernel(self, points: Points, found: FitKernel) -> None:
+        """Store what predictions need to know of the kernel, and of the samples of the fit."""
+        self.texts = texts_of(points)
+        is_given = isinstance(found.samples, UserKernel)
+        self.kept_texts = self.texts if is_given else texts_of(cast("Points", found.samples))
+        self.kernel, self.widths = found.kernel, found.widths
 
     @property
     def are_objects(self) -> bool:
@@ -55,6 +105,10 @@ class Expansion(Fitted):
 
     def _holder(self) -> _core.Model | _core.OnlineLearner:
         """Return what keeps the points in the core."""
+        raise NotImplementedError
+
+    def nodes_of(self) -> Nodes | None:
+        """Return the kernel as the core was told of it; None where values were given."""
         raise NotImplementedError
 
     def ids(self) -> NDArray[Any]:
@@ -76,7 +130,7 @@ class Expansion(Fitted):
         if info["is_given"]:
             return self.vectors
         dtype = np.float32 if info["dtype"] == _core.F32 else np.float64
-        return cast("Points", from_core(holder.vectors(), dtype, self.texts, info["n_cols"]))
+        return cast("Points", from_core(holder.vectors(), dtype, self.kept_texts))
 
     def read(self, X: Any) -> Points:
         """Return samples to predict: with strings, where the fit had some."""
@@ -85,6 +139,13 @@ class Expansion(Fitted):
             return as_samples(X)
         refuse_other_texts(table, self.texts, "X", "in the fit")
         return cast("Points", table)
+
+    def given(self, X: Any, points: Points, kernel: Any) -> Points:
+        """Return samples with what functions make of them; `kernel` where those were not saved."""
+        if self.widths is None:
+            return points
+        own = self.kernel or kernel
+        return cast("Points", extend(own, self.widths, X, points, "X"))
 
 
 class KernelEstimator(Estimator):
@@ -136,7 +197,7 @@ class KernelEstimator(Estimator):
         run: _core.Run | None = None,
         *,
         X: Any = None,
-    ) -> tuple[Nodes | None, _core.CompiledKernel | None, Points | UserKernel]:
+    ) -> FitKernel:
         """Return the kernel and what it is given: samples, or without a kernel, its values.
 
         Of a Python function, only the values that are needed are computed. `run` may end the search
@@ -146,7 +207,7 @@ class KernelEstimator(Estimator):
         if isinstance(kernel, str):
             if kernel == "precomputed":
                 _check_square(points)
-                return None, None, points
+                return FitKernel(None, None, points)
             if kernel not in _KERNELS:
                 words = ", ".join(map(repr, [*_KERNELS, "precomputed"]))
                 raise ValueError(
@@ -156,18 +217,37 @@ class KernelEstimator(Estimator):
             nodes = self._named_kernel(kernel, points, weights, run)
             compiled = _core.CompiledKernel(nodes)
             self._check_definiteness(compiled)
-            return nodes, compiled, points
+            return FitKernel(nodes, compiled, points)
         if isinstance(kernel, Kernel):
-            bound = kernel._bound_to(X, points)
-            compiled = bound._compile(X, points)
-            self._check_definiteness(compiled)
-            return bound._nodes(), compiled, points
+            found = self._bind(kernel, X, points, weights, run)
+            assert found.compiled is not None
+            self._check_definiteness(found.compiled)
+            return found
         if callable(kernel):
-            return None, None, UserKernel(kernel, points)
+            return FitKernel(None, None, UserKernel(kernel, points))
         raise TypeError(
             "kernel must be a name, a kernel of kcore.kernels or a function, "
             f"got {type(kernel).__name__}"
         )
+
+    def _bind(
+        self,
+        kernel: Kernel,
+        X: Any,
+        points: Points,
+        weights: NDArray[np.float64] | None,
+        run: _core.Run | None,
+    ) -> FitKernel:
+        """Return a kernel object for the samples of a fit."""
+        if kernel._is_bound() and not kernel._has_gamma_by_name():
+            return FitKernel(kernel._nodes(), kernel._compile(None), points, kernel)
+        if run is None:
+            run = _core.Run(self._n_threads(), 0.0, None)
+        source = Source(X, points, "X", weights=weights, run=run, is_fit=True)
+        bound = bind(kernel, source)
+        compiled = bound.kernel._compile(bound)
+        samples = cast("Points", bound.points)
+        return FitKernel(bound.nodes, compiled, samples, bound.kernel, bound.widths)
 
     def _check_definiteness(self, compiled: _core.CompiledKernel) -> None:
         """Warn where the kernel may make a problem of the learner's that is not convex."""
@@ -215,7 +295,7 @@ class KernelEstimator(Estimator):
             if gamma == "scale":
                 if run is None:
                     run = _core.Run(self._n_threads(), 0.0, None)
-                return _scale_gamma(points, weights, run)
+                return scale_gamma(points, weights, run)
         elif (
             isinstance(gamma, Real)
             and not isinstance(gamma, bool | np.bool_)
@@ -245,7 +325,7 @@ class KernelEstimator(Estimator):
         # Kernel values with the points kept alone are enough.
         points = self._points_to_predict(X, state, (len(state.ids()),) if is_matrix else ())
         if state.vectors is None:
-            return evaluate(points, *how)
+            return evaluate(state.given(X, points, self.kernel), *how)
         # That of the fit, since the parameter may be another one now.
         kernel = cast("Function", self.kernel if state.function is None else state.function)
         if not len(state.ids()):  # no values are needed: those with any sample are passed over
@@ -255,9 +335,24 @@ class KernelEstimator(Estimator):
             [evaluate(values, *how) for values in _kernel_chunks(kernel, points, vectors)]
         )
 
+    @property
+    def kernel_(self) -> KernelLike:
+        """The kernel of the fit: an object, with gamma as a number, also where it has a name."""
+        state: Expansion = self._state("kernel_")
+        if state.kernel is not None:
+            return state.kernel
+        nodes = state.nodes_of()
+        if nodes is not None:
+            return named_kernel(nodes)
+        return "precomputed" if state.function is None else state.function
+
     @fitted
     def support_vectors_(self) -> Any:
-        """The points kept; an empty array where kernel values were given."""
+        """The points kept; an empty array where kernel values were given.
+
+        Of a kernel on functions, they are the columns that are read, and behind them what the
+        functions made.
+        """
         state: Expansion = self._fitted
         vectors = state.support_vectors()
         if vectors is None:
@@ -278,15 +373,22 @@ def _check_square(points: Points) -> None:
         )
 
 
-def _scale_gamma(points: Points, weights: NDArray[np.float64] | None, run: _core.Run) -> float:
-    """Return 1 / (n_features * variance), or 1 where all entries are equal.
+def named_kernel(nodes: Nodes) -> Kernel:
+    """Return the kernel object of a leaf."""
+    from kcore import kernels
 
-    Where the time is over before the variance is known, it is taken to be 1: no step will be made.
-    """
-    spread = _core.variance(points, weights, run)
-    if spread == 0:
-        return 1.0
-    return 1.0 / (int(points.shape[1]) * (1.0 if spread is None else spread))
+    (name, params), *_ = nodes
+    classes: dict[str, type[Any]] = {
+        "linear": kernels.Linear,
+        "polynomial": kernels.Polynomial,
+        "rbf": kernels.RBF,
+        "sigmoid": kernels.Sigmoid,
+        "laplacian": kernels.Laplacian,
+    }
+    made: Kernel = classes[name](
+        *(int(p) if name == "polynomial" and k == 0 else p for k, p in enumerate(params))
+    )
+    return made
 
 
 def as_scipy(points: Points, sparse_type: str | None = None) -> Any:
@@ -295,12 +397,27 @@ def as_scipy(points: Points, sparse_type: str | None = None) -> Any:
     With a class of SciPy's, one of these, whatever the points are: the core may keep samples with
     few zeros as dense ones.
     """
+    if isinstance(points, Table) and not any(isinstance(part, Strings) for part in points.parts):
+        return _side_by_side(points, sparse_type)
     if isinstance(points, Strings | Table):
         return np.array(points.values(), dtype=object)
     if not isinstance(points, CSR):
         return points if sparse_type is None else _sparse_class(sparse_type)(points)
     arrays = (points.data, points.indices, points.indptr)
     return _sparse_class(sparse_type or "csr_array")(arrays, shape=points.shape)
+
+
+def _side_by_side(table: Table, sparse_type: str | None) -> Any:
+    """Return parts of numbers as one array, a sparse one where a part is."""
+    if not any(isinstance(part, CSR) for part in table.parts):
+        whole = np.hstack([cast("NDArray[Any]", part) for part in table.parts])
+        return whole if sparse_type is None else _sparse_class(sparse_type)(whole)
+    import scipy.sparse as sp
+
+    whole = sp.hstack(
+        [as_scipy(cast("Points", part), "csr_array") for part in table.parts], format="csr"
+    )
+    return _sparse_class(sparse_type or "csr_array")(whole)
 
 
 def _sparse_class(name: str) -> Any:

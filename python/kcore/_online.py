@@ -20,10 +20,11 @@ from kcore._kernelized import (
     array_type,
     as_scipy,
 )
+from kcore._plain import kernel_from_plain, kernel_to_plain
 from kcore._points import CSR, Points, from_plain, refuse_other_texts, take_rows, texts_of, to_plain
 from kcore._progress import ProgressCallback
 from kcore._rules import RULES, SMALLEST, RuleEstimator, Samples, round_up, theorem_bound
-from kcore._validate import brief, feature_names, is_same
+from kcore._validate import brief, feature_names, is_same, is_sparse
 from kcore._warn import warn
 
 STRATEGIES = {
@@ -113,7 +114,9 @@ class FittedOnline(_core.SingleSampleState, Expansion):
         self.function = None
         self.vectors = None
         self.sparse_type = None
-        self.texts = None
+        self.texts = self.kept_texts = None
+        self.kernel = None
+        self.widths = None
 
     def __deepcopy__(self, memo: object) -> Self:
         twin = type(self).__new__(type(self))  # with a learner of its own, for it will learn
@@ -134,6 +137,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
             "learner": (self.learner.nodes, np.frombuffer(self.learner.save(), np.uint8)),
             "rows": None if self.rows is None else tuple(self.rows),
             "vectors": to_plain(self.vectors),
+            "kernel": kernel_to_plain(self.kernel),
             "function": self.function_to_pickle(),
         }
 
@@ -143,6 +147,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
             "learner": _core.load_online(nodes, image.tobytes()),
             "rows": None if rows is None else CacheReport(*rows),
             "vectors": from_plain(vectors),
+            "kernel": kernel_from_plain(values["kernel"]),
             "cache": {},
         }
         self._take({**values, **own})
@@ -170,6 +175,10 @@ class FittedOnline(_core.SingleSampleState, Expansion):
 
     def _holder(self) -> _core.OnlineLearner:
         return self.learner
+
+    def nodes_of(self) -> Nodes | None:
+        nodes: Nodes | None = self.learner.nodes
+        return nodes
 
     def ids(self) -> NDArray[np.int64]:
         return self.learner.ids()
@@ -204,7 +213,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         weights: NDArray[np.float64] | None,
     ) -> tuple[FittedOnline, Points | UserKernel]:
         """Return a learner that has seen nothing, and what it learns from."""
-        nodes, _, data = self._kernel_of(points, weights, X=X)
+        found = self._kernel_of(points, weights, X=X)
+        nodes, data = found.nodes, found.samples
         is_direct, n_problems = self._problems(len(classes))
         budget = self._budget(nodes)
         average = self._average()
@@ -215,7 +225,7 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
             nodes,
             is_f32=self._is_f32(data),
             n_cols=data.shape[1],
-            like=None if nodes is None else points,
+            like=None if nodes is None else cast("Points", data),
             n_classes=len(classes),
             is_direct=is_direct,
             has_intercept=self._flag("fit_intercept"),
@@ -230,11 +240,11 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         )
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
-        state.texts = texts_of(points)
+        state.note_kernel(points, found)
         return state, data
 
     def _resume(
-        self, points: Points, classes: NDArray[Any]
+        self, X: Any, points: Points, classes: NDArray[Any]
     ) -> tuple[FittedOnline, Points | UserKernel, int]:
         """Return a copy of the learner, what it learns from, and the number of its first sample."""
         old = self._fitted
@@ -247,7 +257,8 @@ class OnlineEstimator(KernelEstimator, RuleEstimator):
         if old.learner.nodes is None:
             if old.shape != points.shape:
                 raise ValueError("warm_start: kernel values must be of the samples of the last fit")
-            return copy.deepcopy(old), self._kernel_of(points, None)[2], 0
+            return copy.deepcopy(old), self._kernel_of(points, None).samples, 0
+        points = old.given(X, points, self.kernel)
         return copy.deepcopy(old), points, 0 if _are_known(old, points) else -1
 
     def _values_of(self, names: tuple[str, ...]) -> tuple[Any, ...]:
@@ -425,7 +436,7 @@ def _are_known(state: FittedOnline, points: Points) -> bool:
     vectors = cast("Points", state.support_vectors())
     old = as_scipy(take_rows(vectors, own.astype(np.int32)))
     new = as_scipy(take_rows(points, ids[own].astype(np.int32))).astype(old.dtype, copy=False)
-    if isinstance(vectors, CSR) or isinstance(points, CSR):
+    if is_sparse(old) or is_sparse(new):
         from scipy.sparse import csr_array
 
         return bool((csr_array(old) != csr_array(new)).nnz == 0)

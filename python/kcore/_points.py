@@ -196,7 +196,7 @@ def as_dense(points: Points) -> NDArray[Any]:
 
 
 def from_core(
-    parts: Sequence[Any], dtype: type[Float], texts: tuple[bool, ...] | None, n_columns: int
+    parts: Sequence[Any], dtype: type[Float], texts: tuple[bool, ...] | None
 ) -> AnyPoints:
     """Return points of the parts that the core gives; `texts` as `texts_of` gave them."""
     n_strings = sum(isinstance(part, tuple) and len(part) == 2 for part in parts)
@@ -211,7 +211,7 @@ def from_core(
         elif len(part) == 2:
             found.append(Strings(*part, next(are_text)))
         else:
-            data, indices, indptr = part
+            data, indices, indptr, n_columns = part
             shape = (len(indptr) - 1, n_columns)
             found.append(
                 CSR(data.astype(dtype, copy=False), indices.astype(np.int64), indptr, shape)

@@ -163,7 +163,8 @@ cdef class Model:
 cdef list points_of(const kc_function *f):
     """Return the parts of the points of a function.
 
-    Numbers are doubles: an array, or (data, indices, indptr) of CSR; strings are (bytes, indptr).
+    Numbers are doubles: an array, or (data, indices, indptr, number of columns) of CSR; strings are
+    (bytes, indptr).
     """
     cdef kc_function_info info
     cdef kc_error err
@@ -179,7 +180,7 @@ cdef object part_of(const kc_function *f, int64_t number, int64_t n_points):
     part.struct_size = sizeof(part)
     check(kc_function_part(f, number, &part, &err), &err)
     if part.storage == KC_CSR:
-        return csr_part(f, number, n_points, part.n_values)
+        return (*csr_part(f, number, n_points, part.n_values), part.n_cols)
     if part.storage == KC_STRINGS:
         return strings_part(f, number, n_points, part.n_values)
     out = empty((n_points, part.n_cols), FLOAT64)

@@ -17,7 +17,7 @@ from kcore._base import (
 )
 from kcore._fitted_svm import FittedSVM, as_start, same_classes, spread
 from kcore._kernelized import KernelEstimator, UserKernel, array_type
-from kcore._points import CSR, Points, take_rows, texts_of
+from kcore._points import CSR, Points, take_rows
 from kcore._progress import ProgressCallback, print_line
 from kcore._report import FitReport
 from kcore._svm_docs import documented
@@ -72,7 +72,8 @@ class SVM(KernelEstimator):
         n_classes = 0 if classes is None else len(classes)
         settings = self._settings(n_classes)
         run = _core.Run(self._n_threads(), self._limit(), self._progress_callback())
-        nodes, compiled, samples = self._kernel_of(points, weights, run, X=X)
+        found = self._kernel_of(points, weights, run, X=X)
+        samples = found.samples
         data = _core.SVMData(
             samples=samples,
             n_samples=n_samples,
@@ -83,12 +84,12 @@ class SVM(KernelEstimator):
             class_weights=class_weights,
             start=self._start(init, n_samples, settings.coef_rows(n_classes), classes),
         )
-        model, info = _core.fit_svm(compiled, settings, data, run)
+        model, info = _core.fit_svm(found.compiled, settings, data, run)
         state = FittedSVM(
             points.shape,
             names,
             model,
-            nodes,
+            found.nodes,
             classes,
             (info, self._real("tol")),
             take_rows(points, model.support()) if isinstance(samples, UserKernel) else None,
@@ -97,7 +98,7 @@ class SVM(KernelEstimator):
             state.function = samples.function
         if isinstance(points, CSR):
             state.sparse_type = array_type(X)
-        state.texts = texts_of(points)
+        state.note_kernel(points, found)
         if info.stop != _core.STOP_CONVERGED:
             self._warn(state.report())
         self._fitted = state

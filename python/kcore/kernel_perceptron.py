@@ -261,7 +261,7 @@ default='rbf'
         max_iter = self._max_passes()
         first = 0
         if self._flag("warm_start") and self.__sklearn_is_fitted__():
-            state, data, first = self._resume(points, classes)
+            state, data, first = self._resume(X, points, classes)
         else:
             state, data = self._begin(X, points, classes, weights)
         is_fresh = state.n_passes == 0
@@ -322,17 +322,20 @@ default='rbf'
         if weights is not None and not weights.any():
             return self
         if state is None:
-            state, _ = self._begin(X, points, labels, weights)
-        elif points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
-            state = copy.deepcopy(state)
-        self._learn(state, Samples(points, codes, len(labels), weights))
+            state, data = self._begin(X, points, labels, weights)
+        else:
+            data = state.given(X, points, self.kernel)
+            if points.shape[0] > 1:  # one alone is learnt from, or not; many could be cut short
+                state = copy.deepcopy(state)
+        self._learn(state, cast("OnlineSamples", Samples(data, codes, len(labels), weights)))
         if state.stop is not None:
             self._warn(state, 1)
-        state.checked_classes, state.checked_params = classes, self._values_of(CHECKED_PARAMS)
+        if state.widths is None:  # else samples do not go to the core as they are
+            state.checked_classes, state.checked_params = classes, self._values_of(CHECKED_PARAMS)
         self._fitted = state
         return self
 
-    def _learn(self, state: FittedOnline, samples: Samples[Points]) -> None:
+    def _learn(self, state: FittedOnline, samples: OnlineSamples) -> None:
         if state.learner.nodes is None:
             raise ValueError(
                 "partial_fit needs a kernel of kcore.kernels or its name; functions and "
@@ -422,7 +425,7 @@ default='rbf'
         state: FittedOnline = self._state("decision_function")
         reading = state.reading
         values = None
-        if state.names is None and state.vectors is None:
+        if state.names is None and state.vectors is None and state.widths is None:
             values = state.learner.decide_plain(X, reading, self._n_threads())
         if values is None:
             values = self._evaluate(X, state, state.learner.decide, reading, self._n_threads())

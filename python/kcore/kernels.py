@@ -7,13 +7,16 @@
 `Sigmoid` (gamma, coef0)              tanh(gamma x.z + coef0)
 `Laplacian` (gamma)                   exp(-gamma sum_t |x_t - z_t|)
 `Matern` (nu, length_scale)           (1 + s + ...) exp(-s), s = sqrt(2 nu) |x - z| / length_scale
+`Periodic` (length_scale,             exp(-2 sum_t sin^2(pi (x_t - z_t) / periodicity) /
+periodicity)                          length_scale^2)
 `Delta` ()                            1 where x = z, else 0; of strings
 ``K1 + K2``, ``K1 * K2``              sum and product of the values
 ``a * K``                             a K(x, z); indefinite where a < 0, as is ``K1 - K2``
 ``K ** n``                            K(x, z)^n, n a whole number
 ``exp(K)``                            exp(K(x, z))
 ``K.normalized()``                    K(x, z) / sqrt(K(x, x) K(z, z))
-``K.on(columns)``                     K of some columns of x and z
+``K.on(phi)``                         K of columns of x and z, of A x and A z, or phi(x), phi(z)
+``rank_one(f)``                       f(x) f(z)
 ====================================  =================================================
 
 A kernel, simple or combined, is one expression that the C core evaluates tile by tile. A value
@@ -35,8 +38,15 @@ array([[1.    , 0.6065, 0.1353],
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
+from numpy.typing import NDArray
+
+from kcore import _readings
+from kcore._binding import Map, Scope, name_of
 from kcore._kernel import (
     MAX_DEGREE,
     Exponential,
@@ -46,30 +56,37 @@ from kcore._kernel import (
     Power,
     Product,
     Scaled,
-    Selected,
     Sum,
     set_fields,
 )
+from kcore._readings import Applied, Mapped, Selected, as_gamma, as_list
 from kcore._validate import as_integer, as_real, brief
 
 __all__ = [
     "RBF",
+    "Applied",
     "Delta",
     "Exponential",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mapped",
     "Matern",
     "Normalized",
+    "Periodic",
     "Polynomial",
     "Power",
     "Product",
+    "RankOne",
     "Scaled",
     "Selected",
     "Sigmoid",
     "Sum",
     "exp",
+    "rank_one",
 ]
+
+Numbers: TypeAlias = float | Sequence[float] | NDArray[Any]  # for all columns, or for each
 
 
 # ---- Leaves
@@ -97,8 +114,11 @@ class RBF(Kernel):
 
     Parameters
     ----------
-    gamma : float, default 1.0
-        Finite, not negative. 1 / (2 sigma^2) for a Gaussian of width sigma.
+    gamma : float, list of float, 'scale' or 'auto', default 1.0
+        Finite, not negative. 1 / (2 sigma^2) for a Gaussian of width sigma. A list has a number for
+        each column: exp(-sum_t gamma_t (x_t - z_t)^2). ``'scale'`` is 1 / (n_columns * variance) of
+        what this leaf reads of the samples of a fit, ``'auto'`` 1 / n_columns: see `kernel_` of the
+        fitted model.
 
     Examples
     --------
@@ -106,15 +126,20 @@ class RBF(Kernel):
     >>> RBF(gamma=0.25)([[0.0, 0.0], [0.0, 2.0]]).round(4)
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
+    >>> RBF(gamma=[0.25, 4.0])([[0.0, 0.0], [2.0, 0.5]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
     """
 
-    gamma: float = 1.0
+    gamma: Numbers | str = 1.0
+
+    _by_column: ClassVar[tuple[str, ...]] = ("gamma",)
 
     def __post_init__(self) -> None:
-        set_fields(self, gamma=as_real(self.gamma, "gamma", low=0))
+        set_fields(self, gamma=as_gamma(self.gamma))
 
     def _nodes(self) -> list[Node]:
-        return [("rbf", (self.gamma,))]
+        return _by_factors("rbf", self.gamma, math.sqrt)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +150,8 @@ class Polynomial(Kernel):
     ----------
     degree : int, default 3
         0 .. 1000.
-    gamma : float, default 1.0
-        Finite, not negative.
+    gamma : float, list of float, 'scale' or 'auto', default 1.0
+        Finite, not negative; as for `RBF`. A list: (sum_t gamma_t x_t z_t + coef0)^degree.
     coef0 : float, default 1.0
         Finite. With a negative one the kernel may be indefinite.
 
@@ -138,19 +163,21 @@ class Polynomial(Kernel):
     """
 
     degree: int = 3
-    gamma: float = 1.0
+    gamma: Numbers | str = 1.0
     coef0: float = 1.0
+
+    _by_column: ClassVar[tuple[str, ...]] = ("gamma",)
 
     def __post_init__(self) -> None:
         set_fields(
             self,
             degree=as_integer(self.degree, "degree", low=0, high=MAX_DEGREE),
-            gamma=as_real(self.gamma, "gamma", low=0),
+            gamma=as_gamma(self.gamma),
             coef0=as_real(self.coef0, "coef0"),
         )
 
     def _nodes(self) -> list[Node]:
-        return [("polynomial", (self.degree, self.gamma, self.coef0))]
+        return _by_factors("polynomial", self.gamma, math.sqrt, (self.degree,), (self.coef0,))
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,8 +186,8 @@ class Sigmoid(Kernel):
 
     Parameters
     ----------
-    gamma : float, default 1.0
-        Finite, not negative.
+    gamma : float, list of float, 'scale' or 'auto', default 1.0
+        Finite, not negative; as for `RBF`. A list: tanh(sum_t gamma_t x_t z_t + coef0).
     coef0 : float, default 0.0
         Finite.
 
@@ -171,18 +198,20 @@ class Sigmoid(Kernel):
     array([[0.4621]])
     """
 
-    gamma: float = 1.0
+    gamma: Numbers | str = 1.0
     coef0: float = 0.0
+
+    _by_column: ClassVar[tuple[str, ...]] = ("gamma",)
 
     def __post_init__(self) -> None:
         set_fields(
             self,
-            gamma=as_real(self.gamma, "gamma", low=0),
+            gamma=as_gamma(self.gamma),
             coef0=as_real(self.coef0, "coef0"),
         )
 
     def _nodes(self) -> list[Node]:
-        return [("sigmoid", (self.gamma, self.coef0))]
+        return _by_factors("sigmoid", self.gamma, math.sqrt, (), (self.coef0,))
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,8 +220,8 @@ class Laplacian(Kernel):
 
     Parameters
     ----------
-    gamma : float, default 1.0
-        Finite, not negative.
+    gamma : float, list of float, 'scale' or 'auto', default 1.0
+        Finite, not negative; as for `RBF`. A list: exp(-sum_t gamma_t |x_t - z_t|).
 
     Examples
     --------
@@ -201,13 +230,15 @@ class Laplacian(Kernel):
     array([[0.3679]])
     """
 
-    gamma: float = 1.0
+    gamma: Numbers | str = 1.0
+
+    _by_column: ClassVar[tuple[str, ...]] = ("gamma",)
 
     def __post_init__(self) -> None:
-        set_fields(self, gamma=as_real(self.gamma, "gamma", low=0))
+        set_fields(self, gamma=as_gamma(self.gamma))
 
     def _nodes(self) -> list[Node]:
-        return [("laplacian", (self.gamma,))]
+        return _by_factors("laplacian", self.gamma, float)
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,8 +253,8 @@ class Matern(Kernel):
     ----------
     nu : float, default 1.5
         0.5, 1.5 or 2.5: functions of the kernel are nu - 1/2 times differentiable.
-    length_scale : float, default 1.0
-        What distances are divided by: finite, positive.
+    length_scale : float or list of float, default 1.0
+        What distances are divided by: finite, positive. A list divides each column by its own.
 
     Examples
     --------
@@ -234,19 +265,84 @@ class Matern(Kernel):
     """
 
     nu: float = 1.5
-    length_scale: float = 1.0
+    length_scale: Numbers = 1.0
+
+    _by_column: ClassVar[tuple[str, ...]] = ("length_scale",)
 
     def __post_init__(self) -> None:
         nu = as_real(self.nu, "nu")
         if nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {brief(self.nu)}")
-        scale = as_real(self.length_scale, "length_scale", low=0)
-        if scale == 0:
-            raise ValueError("length_scale must be positive, got 0")
+        scale = as_list(self.length_scale, "length_scale", is_positive=True)
         set_fields(self, nu=nu, length_scale=scale)
 
     def _nodes(self) -> list[Node]:
-        return [("matern", (self.nu, self.length_scale))]
+        return _by_factors("matern", self.length_scale, _inverse, (self.nu,))
+
+
+@dataclass(frozen=True, repr=False)
+class Periodic(Kernel):
+    r"""The periodic kernel, a Gaussian of points on circles; K(x, x) is exactly 1.
+
+    .. math:: K(x, z) = \exp\Bigl(-\frac{2}{\ell^2} \sum_t \sin^2 \frac{\pi (x_t - z_t)}{p}\Bigr)
+
+    Each column goes round by itself, so that the kernel is positive for any number of columns. Of
+    one column it is scikit-learn's ``ExpSineSquared``; of several, that one takes the sine of their
+    distance.
+
+    Parameters
+    ----------
+    length_scale : float or list of float, default 1.0
+        Finite, positive; a list has one for each column, which divides its term by its square.
+    periodicity : float or list of float, default 1.0
+        The period p, finite, positive; or one for each column.
+
+    Examples
+    --------
+    >>> from kcore.kernels import Periodic
+    >>> Periodic(length_scale=1.0, periodicity=24.0)([[1.0], [13.0], [25.0]]).round(4)
+    array([[1.    , 0.1353, 1.    ],
+           [0.1353, 1.    , 0.1353],
+           [1.    , 0.1353, 1.    ]])
+    """
+
+    length_scale: Numbers = 1.0
+    periodicity: Numbers = 1.0
+
+    _by_column: ClassVar[tuple[str, ...]] = ("length_scale", "periodicity")
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            length_scale=as_list(self.length_scale, "length_scale", is_positive=True),
+            periodicity=as_list(self.periodicity, "periodicity", is_positive=True),
+        )
+
+    def _nodes(self) -> list[Node]:
+        # |cos, sin of x - those of z|^2 = 4 sin^2: RBF of the points on the circles.
+        scale, period = self.length_scale, self.periodicity
+        periods = ("period", period if isinstance(period, tuple) else (period,))
+        if not isinstance(scale, tuple):
+            return [("rbf", (0.5 / float(scale) / float(scale),)), periods]  # type: ignore[arg-type]
+        factors = tuple(1.0 / length for length in scale for _ in ("cosine", "sine"))
+        return [("rbf", (0.5,)), ("factors", factors), periods]
+
+
+def _inverse(length: float) -> float:
+    return 1.0 / length
+
+
+def _by_factors(
+    name: str,
+    values: Any,
+    factor: Callable[[float], float],
+    before: tuple[float, ...] = (),
+    behind: tuple[float, ...] = (),
+) -> list[Node]:
+    """Return a leaf with a number, or with numbers for each column, which are applied to those."""
+    if not isinstance(values, tuple):
+        return [(name, (*before, values, *behind))]
+    return [(name, (*before, 1.0, *behind)), ("factors", tuple(map(factor, values)))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -286,3 +382,62 @@ def exp(kernel: Kernel) -> Exponential:
     array([[2.7183]])
     """
     return Exponential(kernel)
+
+
+# ---- Functions of a sample
+
+
+@dataclass(frozen=True, repr=False)
+class RankOne(_readings.Reading):
+    """K(x, z) = f(x) f(z), made by ``rank_one(f)``."""
+
+    f: Map
+
+    def __post_init__(self) -> None:
+        if not callable(self.f):
+            raise TypeError(f"f must be a function of samples, got {brief(self.f)}")
+
+    def __repr__(self) -> str:
+        return f"rank_one({name_of(self.f)})"
+
+    def _is_bound(self) -> bool:
+        return False
+
+    def _resolve(self, scope: Scope) -> Kernel:
+        return self
+
+    def _bind(self, scope: Scope) -> Kernel:
+        made = scope.on_function(self.f)
+        if made.n_columns != 1:
+            raise ValueError(
+                f"rank_one: f ({name_of(self.f)}) gave {made.n_columns} numbers for each sample, "
+                "must give one"
+            )
+        return Linear()._bind(made)
+
+    def _without_columns(self) -> Kernel:
+        return Linear()
+
+
+def rank_one(f: Map) -> RankOne:
+    """Return the kernel f(x) f(z), positive for any f.
+
+    Parameters
+    ----------
+    f : callable
+        Gives one number for each sample; called once for each set of samples, as a function that
+        `Kernel.on` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kcore.kernels import rank_one
+    >>> def total(X):
+    ...     return X.sum(axis=1)
+    >>> rank_one(total)
+    rank_one(total)
+    >>> rank_one(total)([[1.0, 2.0], [3.0, -1.0]])
+    array([[9., 6.],
+           [6., 4.]])
+    """
+    return RankOne(f)

@@ -32,6 +32,8 @@ SIMPLEST: Case = {"entry": "", "hostile": [], "is_fitted": True}
 # Other words by which texts may name an argument.
 WORDS = {
     "X": ["X", "feature", "features", "samples", "n_samples"],
+    "Z": ["Z", "feature", "features"],
+    "phi": ["phi", "columns"],
     "y": ["y", "labels?", "class", "classes", "targets?"],
     "sample_weight": ["sample_weight", "weights?", "share of the smaller class", "overflows"],
     "class_weight": ["class_weight", "weights?", "labels?"],

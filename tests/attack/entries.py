@@ -34,6 +34,9 @@ GOOD: dict[str, Callable[[], Any]] = {
     "factor": lambda: 2.0,
     "degree": lambda: 2,
     "columns": lambda: [0, 1],
+    "phi": lambda: lambda X: np.ones((X.shape[0], 2)),
+    "matrix": lambda: np.eye(hostile.good_samples().shape[1]),
+    "f": lambda: lambda X: np.ones(X.shape[0]),
     "classes": lambda: [0, 1],
     "other": lambda: kernels.Laplacian(),
 }

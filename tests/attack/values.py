@@ -25,7 +25,7 @@ SIMPLEST: Case = {
     "density": 1.0, "n_jobs": 1, "bias": True, "distinct": False,
 }  # fmt: skip
 
-LEAVES = ["linear", "rbf", "poly", "sigmoid", "laplacian"]
+LEAVES = ["linear", "rbf", "poly", "sigmoid", "laplacian", "columns", "lengths", "map", "periodic"]
 NODES = ["add", "mul", "scale", "pow", "exp"]
 
 
@@ -62,6 +62,8 @@ def _tree(rng: np.random.Generator) -> list[str]:
 def kernel_of(case: Case) -> kernels.Kernel:
     """Return the kernel of an expression; what is left over at its end is added up."""
     gamma, coef0, degree = case["gamma"], case["coef0"], case["degree"]
+    by_column = [gamma * (t % 3) / 2 for t in range(case["d"])]
+    matrix = np.random.default_rng(case["seed"]).standard_normal((1 + case["degree"], case["d"]))
     stack: list[Any] = []
     for word in case["tree"]:
         if word in LEAVES:
@@ -71,6 +73,10 @@ def kernel_of(case: Case) -> kernels.Kernel:
                 "poly": kernels.Polynomial(degree, gamma, coef0),
                 "sigmoid": kernels.Sigmoid(gamma, coef0),
                 "laplacian": kernels.Laplacian(gamma),
+                "columns": kernels.RBF(by_column),
+                "lengths": kernels.Matern(1.5, [1 + value for value in by_column]),
+                "map": kernels.Polynomial(degree, gamma, coef0).on(matrix),
+                "periodic": kernels.Periodic(5.0, [1 + value for value in by_column]),
             }[word])  # fmt: skip
         elif word in ("scale", "pow", "exp") and stack:
             top = stack.pop()

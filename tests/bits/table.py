@@ -98,6 +98,11 @@ def fitted(model: Any, X: Any, y: Any = None, Z: Any = None, **fit: Any) -> list
 # ---- Cases
 
 
+def largest(X: Any) -> Any:
+    """A number for each sample, for kernels of functions."""
+    return (X.toarray() if sp.issparse(X) else X).max(axis=1)
+
+
 def gram_cases() -> Iterator[Case]:
     """Every kernel on dense and sparse samples of both types, few features and many."""
     rng = np.random.default_rng(1)
@@ -111,6 +116,13 @@ def gram_cases() -> Iterator[Case]:
         + kernels.Linear() ** 2 * kernels.Laplacian(0.3),
     }
     for d in (3, 70, 900):
+        by_column = rng.random(d)
+        leaves |= {
+            "gamma by column": kernels.RBF(by_column) + kernels.Laplacian(by_column),
+            "map": kernels.RBF(0.1).on(rng.standard_normal((5, d))),
+            "periodic": kernels.Periodic(3.0, 0.7),
+            "function": kernels.rank_one(largest) + kernels.Linear(),
+        }
         dense = rng.standard_normal((150, d)) / np.sqrt(d)
         sparse = dense * (rng.random(dense.shape) < 0.05)
         for name, kernel in leaves.items():

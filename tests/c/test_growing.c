@@ -5,6 +5,7 @@
 #include "data/kc_growing.h"
 #include "fault.h"
 #include "kc_test.h"
+#include "reading_case.h"
 #include "ref_points.h"
 #include "table_case.h"
 
@@ -287,17 +288,23 @@ typedef struct table_scene {
 static void begin_table(table_scene *s, size_t n, kc_dtype dtype)
 {
     static const int32_t some[] = {5, 0}, last[] = {3, 4, 5};
-    static const kc_column_list selections[] = {{some, 2}, {last, 3}};
+    readings r = {0};
+
+    readings_add(&r, KC_STEP_SELECT, 0, 2, some);
+    readings_add(&r, KC_STEP_SELECT, 0, 3, last);
+    readings_add(&r, KC_STEP_SELECT, 0, 2, some);
+    readings_more(&r, KC_STEP_SCALE, 2, 2, (const double[]){0.5, 3});
+    const kc_readings list = readings_list(&r);
 
     table_make(&s->t, n, n, KC_F32, KC_F64);
     CHECK(kc_call_begin(&s->call, ctx, NULL, "test", NULL) == KC_OK);
     CHECK(kc_packed_create(&s->call, s->t.parts, dtype, &s->x) == KC_OK);
-    CHECK(kc_packed_select(&s->call, s->t.parts, NULL, selections, 2, &s->x) == KC_OK);
+    CHECK(kc_packed_read(&s->call, s->t.parts, NULL, &list, &s->x) == KC_OK);
     CHECK(kc_packed_add_scalars(&s->call, 2, &s->x) == KC_OK);
     for (size_t i = 0; i < 2 * n; i++)
         ref_put(kc_packed_scalars(&s->x, i % 2), i / 2, dtype, (double)i);
-    CHECK(kc_growing_create(ctx, dtype, s->t.parts, selections, 2, 2, &s->g, NULL) == KC_OK);
-    CHECK(memcmp(s->g.points.selected, s->x.selected, 2) == 0);
+    CHECK(kc_growing_create(ctx, dtype, s->t.parts, &list, 2, &s->g, NULL) == KC_OK);
+    CHECK(memcmp(s->g.points.readings, s->x.readings, 3 * sizeof(int32_t)) == 0);
 }
 
 static void end_table(table_scene *s)
@@ -404,16 +411,18 @@ static void refused_memory_leaves_a_table_as_it_was(void)
 static void refused_memory_makes_no_growing_points(void)
 {
     static const int32_t some[] = {5, 0};
-    static const kc_column_list selection = {some, 2};
+    readings r = {0};
     table t;
 
+    readings_add(&r, KC_STEP_SELECT, 0, 2, some);
+    const kc_readings list = readings_list(&r);
     table_make(&t, 4, 5, KC_F64, KC_F64);
-    for (size_t n = 1; n <= 2; n++) {
+    for (size_t n = 1; n <= 3; n++) {
         kc_growing g;
 
         kc_context_trim(ctx);
         kc_fault_arm(&fault, n, KC_FAULT_ONCE);
-        CHECK(kc_growing_create(ctx, KC_F64, t.parts, &selection, 1, 1, &g, NULL) == KC_ERR_NOMEM);
+        CHECK(kc_growing_create(ctx, KC_F64, t.parts, &list, 1, &g, NULL) == KC_ERR_NOMEM);
         CHECK(kc_fault_disarm(&fault));
         kc_growing_free(ctx, &g);
     }

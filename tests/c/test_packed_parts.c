@@ -1,6 +1,7 @@
 /* Packed points of several parts: each part is what it is alone, whatever is done to them all. */
 #include "data/kc_packed.h"
 #include "fault.h"
+#include "reading_case.h"
 #include "table_case.h"
 
 #define N ((size_t)29)
@@ -105,18 +106,23 @@ static void a_selection_that_is_a_whole_part_is_not_packed_again(void)
 {
     const int32_t first[] = {0, 1}, strings[] = {TABLE_STRINGS}, last[] = {3, 4, 5};
     const int32_t swapped[] = {1, 0}, some[] = {3, 4};
-    const kc_column_list selections[] = {
-        {last, 3}, {swapped, 2}, {strings, 1}, {first, 2}, {some, 2}};
+    readings r = {0};
     kc_packed all;
     table t;
 
+    readings_add(&r, KC_STEP_SELECT, 0, 3, last);
+    readings_add(&r, KC_STEP_SELECT, 0, 2, swapped);
+    readings_add(&r, KC_STEP_SELECT, 0, 1, strings);
+    readings_add(&r, KC_STEP_SELECT, 0, 2, first);
+    readings_add(&r, KC_STEP_SELECT, 0, 2, some);
+    const kc_readings list = readings_list(&r);
     table_make(&t, 3, N, KC_F64, KC_F64);
     begin();
     CHECK(kc_packed_create(&call, t.parts, KC_F64, &all) == KC_OK);
-    CHECK(kc_packed_select(&call, t.parts, NULL, selections, 5, &all) == KC_OK);
+    CHECK(kc_packed_read(&call, t.parts, NULL, &list, &all) == KC_OK);
     CHECK(all.n_parts == 4 && all.n_view_parts == 2);
-    CHECK(all.selected[0] == 2 && all.selected[1] == 3 && all.selected[2] == 1);
-    CHECK(all.selected[3] == 0 && all.selected[4] == 4);
+    CHECK(all.readings[0] == 2 && all.readings[1] == 3 && all.readings[2] == 1);
+    CHECK(all.readings[3] == 0 && all.readings[4] == 4);
     CHECK(kc_packed_part(&all, 3)->d == 2 && kc_packed_columns(&all) == (size_t)TABLE_COLS);
     kc_packed_free(ctx, &all);
     end();
@@ -203,13 +209,17 @@ static void samples_unlike_those_of_the_fit_are_named_by_column(void)
 static kc_status pack_and_take(const table *t, const int32_t *order)
 {
     const int32_t some[] = {5, 0}, rows[] = {1, 2};
-    const kc_column_list selection = {some, 2};
+    readings r = {0};
     kc_packed all, taken;
     kc_status status = kc_packed_create_ordered(&call, t->parts, order, KC_F64, &all);
 
     if (status != KC_OK)
         return status;
-    status = kc_packed_select(&call, t->parts, order, &selection, 1, &all);
+    readings_add(&r, KC_STEP_SELECT, 0, 2, some);
+    readings_more(&r, KC_STEP_SCALE, 2, 2, (const double[]){0.5, 3});
+    readings_more(&r, KC_STEP_MAP, 2, 3, (const double[]){1, 2, 3, 4, 5, 6});
+    const kc_readings list = readings_list(&r);
+    status = kc_packed_read(&call, t->parts, order, &list, &all);
     if (status == KC_OK)
         status = kc_packed_add_scalars(&call, 2, &all);
     if (status == KC_OK)

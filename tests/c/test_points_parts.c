@@ -88,7 +88,7 @@ static void all_parts_have_the_same_rows(void)
     table_free(&t);
 }
 
-static void there_are_64_parts_at_the_most(void)
+static void there_are_256_parts_at_the_most(void)
 {
     kc_points chain[KC_MAX_PARTS + 1];
     table t;
@@ -98,12 +98,12 @@ static void there_are_64_parts_at_the_most(void)
         chain[p] = t.parts[p % 3];
         chain[p].next = p < KC_MAX_PARTS ? &chain[p + 1] : NULL;
     }
-    CHECK(check(chain) == KC_ERR_SHAPE && says("X has more than 64 parts"));
+    CHECK(check(chain) == KC_ERR_SHAPE && says("X has more than 256 parts"));
     CHECK(check(chain + 1) == KC_OK);
     chain[5].next = &chain[2]; /* which has no end */
-    CHECK(check(chain) == KC_ERR_SHAPE && says("X has more than 64 parts"));
+    CHECK(check(chain) == KC_ERR_SHAPE && says("X has more than 256 parts"));
     chain[0].next = chain;
-    CHECK(check(chain) == KC_ERR_SHAPE && says("X has more than 64 parts"));
+    CHECK(check(chain) == KC_ERR_SHAPE && says("X has more than 256 parts"));
     table_free(&t);
 }
 
@@ -363,7 +363,7 @@ int main(void)
     RUN(a_chain_of_every_storage_is_taken);
     RUN(every_part_says_how_large_its_struct_is);
     RUN(all_parts_have_the_same_rows);
-    RUN(there_are_64_parts_at_the_most);
+    RUN(there_are_256_parts_at_the_most);
     RUN(columns_of_all_parts_are_counted_without_overflow);
     RUN(a_storage_that_is_none_is_refused_by_every_call);
     RUN(calls_of_numbers_refuse_other_samples);

@@ -47,8 +47,57 @@ def reference(kernel, X, Z, dtype):
 
 
 @functools.singledispatch
-def _reference(kernel, X, Z, u, tiny):
+def _values(kernel, X, Z, u, tiny):
     raise NotImplementedError(type(kernel))
+
+
+def _reference(kernel, X, Z, u, tiny):
+    """Numbers for each column stand before the formula: columns are scaled, and rounded, once."""
+    gamma = getattr(kernel, "gamma", None)
+    scale = getattr(kernel, "length_scale", None)
+    if isinstance(gamma, tuple):
+        factors = gamma if isinstance(kernel, kernels.Laplacian) else np.sqrt(gamma)
+        kernel = kernel.replace(gamma=1.0)
+    elif isinstance(scale, tuple) and isinstance(kernel, kernels.Matern):
+        factors = [1.0 / length for length in scale]
+        kernel = kernel.replace(length_scale=1.0)
+    else:
+        return _values(kernel, X, Z, u, tiny)
+    return _values(kernel, *(_rounded(S.astype(float) * factors, u) for S in (X, Z)), u, tiny)
+
+
+def _type_of(u):
+    return np.float32 if u > 1e-10 else np.float64
+
+
+def _rounded(X, u):
+    return X.astype(_type_of(u)).astype(np.longdouble)
+
+
+@_values.register
+def _(kernel: kernels.Mapped, X, Z, u, tiny):
+    """Of the numbers that x.z gives with the rows of the matrix: to the bit, as it is promised."""
+    rows = np.array(kernel.matrix, _type_of(u))
+    X, Z = (kernels.Linear()(S.astype(rows.dtype), rows).astype(np.longdouble) for S in (X, Z))
+    return _reference(kernel.kernel, X, Z, u, tiny)
+
+
+@_values.register
+def _(kernel: kernels.Periodic, X, Z, u, tiny):
+    """Points on circles: each coordinate is rounded to its type, and where it is divided again."""
+    lengths, periods = (
+        np.array(value if isinstance(value, tuple) else [value] * X.shape[1], np.longdouble)
+        for value in (kernel.length_scale, kernel.periodicity)
+    )
+    angles = [2 * np.arccos(np.longdouble(-1)) * np.fmod(S, periods) / periods for S in (X, Z)]
+    x, z = (np.hstack([np.cos(a) / lengths, np.sin(a) / lengths]) for a in angles)
+    apart = abs(x[:, None, :] - z[None, :, :])
+    distances = (apart**2).sum(axis=2)
+    norms = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1)
+    off = 8 * u / np.hstack([lengths, lengths])
+    rounding = ((2 * apart + off) * off).sum(axis=2)
+    error = rounding + (x.shape[1] + 6) * u * (distances if x.shape[1] <= 24 else norms)
+    return _exp(-distances / 2, error / 2, u, tiny)
 
 
 def _dot(X, Z, u):
@@ -65,13 +114,13 @@ def _power(base, error, degree, u):
     return value, (abs(base) + error) ** degree - abs(value) + 4 * (degree + 1) * u * abs(value)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Linear, X, Z, u, tiny):
     dot, error = _dot(X, Z, u)
     return dot, error + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.RBF, X, Z, u, tiny):
     distances = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
     norms = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :]
@@ -80,14 +129,14 @@ def _(kernel: kernels.RBF, X, Z, u, tiny):
     return _exp(-kernel.gamma * distances, error, u, tiny)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Laplacian, X, Z, u, tiny):
     distances = abs(X[:, None, :] - Z[None, :, :]).sum(axis=2)
     error = (X.shape[1] + 2) * u * kernel.gamma * distances
     return _exp(-kernel.gamma * distances, error, u, tiny)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Matern, X, Z, u, tiny):
     d, scale = X.shape[1], np.sqrt(2 * kernel.nu) / kernel.length_scale
     distances = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
@@ -106,26 +155,26 @@ def _affine(kernel, X, Z, u):
     return value, kernel.gamma * error + 3 * u * (kernel.gamma * abs(dot) + abs(kernel.coef0))
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Polynomial, X, Z, u, tiny):
     value, bound = _power(*_affine(kernel, X, Z, u), kernel.degree, u)
     return value, bound + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Sigmoid, X, Z, u, tiny):
     base, error = _affine(kernel, X, Z, u)
     return np.tanh(base), error + 8 * u * abs(np.tanh(base)) + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Selected, X, Z, u, tiny):
     columns = kernel.columns if isinstance(kernel.columns, tuple) else ()
     columns = slice(*columns) if type(columns).__name__ == "Slice" else list(columns)
     return _reference(kernel.kernel, X[:, columns], Z[:, columns], u, tiny)
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Normalized, X, Z, u, tiny):
     value, error = _reference(kernel.kernel, X, Z, u, tiny)
     scales = []
@@ -140,7 +189,7 @@ def _(kernel: kernels.Normalized, X, Z, u, tiny):
     return value * scale, error * scale + (abs(value) + error) * 2 * off + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Sum, X, Z, u, tiny):
     value, error = _reference(kernel.kernels[0], X, Z, u, tiny)
     for other in kernel.kernels[1:]:
@@ -150,7 +199,7 @@ def _(kernel: kernels.Sum, X, Z, u, tiny):
     return value, error
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Product, X, Z, u, tiny):
     value, error = _reference(kernel.kernels[0], X, Z, u, tiny)
     for other in kernel.kernels[1:]:
@@ -160,20 +209,20 @@ def _(kernel: kernels.Product, X, Z, u, tiny):
     return value, error
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Scaled, X, Z, u, tiny):
     value, error = _reference(kernel.kernel, X, Z, u, tiny)
     return kernel.factor * value, kernel.factor * (error + 3 * u * abs(value)) + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Power, X, Z, u, tiny):
     value, error = _reference(kernel.kernel, X, Z, u, tiny)
     value, error = _power(value, error, kernel.degree, u)
     return value, error + tiny
 
 
-@_reference.register
+@_values.register
 def _(kernel: kernels.Exponential, X, Z, u, tiny):
     value, error = _reference(kernel.kernel, X, Z, u, tiny)
     return _exp(value, error, u, tiny)

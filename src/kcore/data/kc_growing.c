@@ -197,36 +197,53 @@ static void add_part(kc_growing *g, kc_storage storage, size_t d)
     g->points.parts[i] = &g->parts[i].points;
 }
 
-kc_status kc_growing_create(kc_context *ctx, kc_dtype dtype, const kc_points *like,
-                            const kc_column_list *selections, size_t n_selections, size_t n_scalars,
-                            kc_growing *out, kc_error *err)
+/* Where the reading's numbers will be. */
+static kc_status add_reading(kc_growing *g, const kc_points *like, const kc_step_list *reading,
+                             int32_t *part, kc_error *err)
 {
-    const size_t n_view = count_parts(like), n_parts = n_view + n_selections;
+    size_t known = kc_reading_part(reading, like), n_cols;
+    kc_storage storage;
 
-    assert(n_view < KC_MAX_PARTS && n_selections <= KC_MAX_SELECTIONS);
+    KC_TRY(kc_reading_check(reading, like, &storage, &n_cols, err));
+    if (known == SIZE_MAX || kc_reading_rest(reading).n_bytes > 0) {
+        add_part(g, KC_DENSE, n_cols);
+        known = g->points.n_parts;
+    }
+    *part = (int32_t)known;
+    return KC_OK;
+}
+
+kc_status kc_growing_create(kc_context *ctx, kc_dtype dtype, const kc_points *like,
+                            const kc_readings *readings, size_t n_scalars, kc_growing *out,
+                            kc_error *err)
+{
+    const size_t n_view = count_parts(like), n_parts = n_view + readings->n;
+    kc_status status = KC_OK;
+
+    assert(n_view < KC_MAX_PARTS);
     *out = kc_growing_none(dtype, like->storage, kc_part_columns(like));
     out->points.n_scalars = n_scalars;
     if (n_parts == 0)
         return KC_OK;
     out->parts = kc_calloc(ctx, n_parts, sizeof *out->parts);
     out->points.parts = kc_calloc(ctx, n_parts, sizeof *out->points.parts);
-    if (out->parts == NULL || out->points.parts == NULL) {
+    out->points.readings = kc_alloc(ctx, kc_max(1, readings->n), sizeof *out->points.readings);
+    if (out->parts == NULL || out->points.parts == NULL || out->points.readings == NULL) {
         kc_growing_free(ctx, out);
         return kc_fail_nomem(err);
     }
     for (const kc_points *part = like->next; part != NULL; part = part->next)
         add_part(out, part->storage, kc_part_columns(part));
     out->points.n_view_parts = n_view;
-    for (size_t s = 0; s < n_selections; s++) {
-        size_t part = kc_points_whole_part(like, &selections[s]);
+    out->points.n_readings = readings->n;
+    for (size_t r = 0; r < readings->n && status == KC_OK; r++) {
+        const kc_step_list reading = kc_reading_at(readings, r);
 
-        if (part == SIZE_MAX) {
-            add_part(out, KC_DENSE, selections[s].n);
-            part = out->points.n_parts;
-        }
-        out->points.selected[s] = (uint8_t)part;
+        status = add_reading(out, like, &reading, &out->points.readings[r], err);
     }
-    return KC_OK;
+    if (status != KC_OK)
+        kc_growing_free(ctx, out);
+    return status;
 }
 
 kc_status kc_growing_reserve(kc_context *ctx, kc_growing *g, size_t n,

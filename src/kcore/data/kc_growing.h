@@ -12,7 +12,7 @@ typedef struct kc_growing {
     kc_packed points;
     size_t capacity;          /* points there is room for */
     size_t value_capacity;    /* CSR and strings: values there is room for */
-    struct kc_growing *parts; /* those that points.parts shows; selections are always dense */
+    struct kc_growing *parts; /* those that points.parts shows; readings are always dense */
 } kc_growing;
 
 /* How many values each part of the view has: nonzeros of CSR, bytes of strings; 0: dense. */
@@ -27,10 +27,10 @@ KC_INLINE kc_growing kc_growing_none(kc_dtype dtype, kc_storage storage, size_t 
 }
 
 /* No points of a kind: in parts, of the storage and with the columns of `like`, whose rows are not
- * looked at; with selections of its columns and numbers of each sample, for a kernel. */
+ * looked at; with readings of them and numbers of each sample, for a kernel. */
 kc_status kc_growing_create(kc_context *ctx, kc_dtype dtype, const kc_points *like,
-                            const kc_column_list *selections, size_t n_selections, size_t n_scalars,
-                            kc_growing *out, kc_error *err);
+                            const kc_readings *readings, size_t n_scalars, kc_growing *out,
+                            kc_error *err);
 
 /* Room for n points and so many values in all, NULL: none; grows by half at least.  Untouched on
  * failure. */

@@ -375,6 +375,7 @@ void kc_packed_free(kc_context *ctx, kc_packed *packed)
         kc_free(ctx, packed->parts[i]);
     }
     kc_free(ctx, packed->parts);
+    kc_free(ctx, packed->readings);
     kc_free(ctx, packed->scalars);
     for (size_t i = 0; i < sizeof packed->owned / sizeof packed->owned[0]; i++)
         kc_free(ctx, packed->owned[i]);

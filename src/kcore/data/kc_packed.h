@@ -12,20 +12,17 @@
  *
  * Strings are rows of bytes, borrowed where they stay in order.
  *
- * A set is its first part, and has the other parts of the view and selections of columns beside it:
- * whatever is done to the samples is done to all of them. */
+ * A set is its first part, and has the other parts of the view and the readings of a kernel beside
+ * it: whatever is done to the samples is done to all of them. */
 #ifndef KC_PACKED_H
 #define KC_PACKED_H
 
 #include "base/kc_call.h"
-#include "data/kc_points.h"
+#include "data/kc_reading.h"
 #include "simd/kc_ops.h"
 
 /* Up to this many features, |x - z|^2 is summed from differences: more exact, and no slower. */
 #define KC_DIRECT_DIFF_MAX 64
-
-/* Selections of columns that a set can have. */
-#define KC_MAX_SELECTIONS 16
 
 typedef struct kc_packed {
     const char *name; /* what messages call the points; the caller's: not for use after its call */
@@ -43,7 +40,8 @@ typedef struct kc_packed {
 
     struct kc_packed **parts; /* n_parts, beside the first one: first those of the view */
     size_t n_parts, n_view_parts;
-    uint8_t selected[KC_MAX_SELECTIONS]; /* the part that is selection s of columns, 0: the first */
+    int32_t *readings; /* n_readings: the part that is reading r, 0: the first */
+    size_t n_readings;
 
     /* Numbers of each sample that a kernel keeps (kernel/kc_prepare.h). */
     void *scalars; /* n_scalars x scalar_ld, of the points' type */
@@ -102,10 +100,10 @@ kc_packed *kc_packed_add_part(kc_call *call, kc_packed *packed);
 kc_status kc_packed_create_parts(kc_call *call, const kc_points *points, const int32_t *order,
                                  kc_packed *out);
 
-/* Packs n selections of the view's columns, which it must have, in the order and type of `packed`.
- * Whole parts are not packed again. */
-kc_status kc_packed_select(kc_call *call, const kc_points *points, const int32_t *order,
-                           const kc_column_list *columns, size_t n, kc_packed *packed);
+/* Adds what readings make of the view, which it can be read by, in the order and type of `packed`.
+ * Whole parts are not packed again.  KC_ERR_RANGE names the row of which something overflows. */
+kc_status kc_packed_read(kc_call *call, const kc_points *points, const int32_t *order,
+                         const kc_readings *readings, kc_packed *packed);
 
 /* The parts and scalars of `out`, samples `rows` of `from`; for kc_packed_take. */
 kc_status kc_packed_take_parts(kc_call *call, const kc_packed *from, const int32_t *rows,

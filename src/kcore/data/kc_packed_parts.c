@@ -1,5 +1,5 @@
-/* What packed points have beside their first part: the other parts of the view, selections of
- * columns, numbers of each sample; and what samples look like one by one. */
+/* What packed points have beside their first part: the other parts of the view, readings, numbers
+ * of each sample; and what samples look like one by one. */
 #include <string.h>
 
 #include "base/kc_alloc.h"
@@ -107,27 +107,16 @@ static kc_status take_parts(kc_call *call, const kc_packed *from, const int32_t 
         KC_TRY(kc_packed_take(call, from->parts[i], rows, out->n, part));
     }
     out->n_view_parts = from->n_view_parts;
-    memcpy(out->selected, from->selected, sizeof out->selected);
     return KC_OK;
 }
 
-/* ---- Selections of columns ------------------------------------------------------------------ */
-
-kc_status kc_packed_select(kc_call *call, const kc_points *points, const int32_t *order,
-                           const kc_column_list *columns, size_t n, kc_packed *packed)
+static kc_status take_readings(kc_call *call, const kc_packed *from, kc_packed *out)
 {
-    assert(n <= KC_MAX_SELECTIONS);
-    for (size_t s = 0; s < n; s++) {
-        size_t part = kc_points_whole_part(points, &columns[s]);
-        kc_points selected;
-
-        if (part == SIZE_MAX) {
-            KC_TRY(kc_points_select(call, points, &columns[s], &selected));
-            KC_TRY(pack_part(call, &selected, order, packed));
-            part = packed->n_parts;
-        }
-        packed->selected[s] = (uint8_t)part;
-    }
+    out->readings = kc_alloc(call->ctx, from->n_readings, sizeof *out->readings);
+    if (out->readings == NULL)
+        return kc_fail_nomem(call->err);
+    memcpy(out->readings, from->readings, from->n_readings * sizeof *out->readings);
+    out->n_readings = from->n_readings;
     return KC_OK;
 }
 
@@ -164,6 +153,8 @@ kc_status kc_packed_take_parts(kc_call *call, const kc_packed *from, const int32
 {
     if (from->n_parts > 0)
         KC_TRY(take_parts(call, from, rows, out));
+    if (from->n_readings > 0)
+        KC_TRY(take_readings(call, from, out));
     return from->n_scalars > 0 ? take_scalars(call, from, rows, out) : KC_OK;
 }
 

@@ -11,8 +11,7 @@
 #include "base/kc_alloc.h"
 #include "base/kc_context.h"
 #include "data/kc_points.h"
-#include "data/kc_sort.h"
-#include "kernel/kc_leaf.h"
+#include "kernel/kc_build.h"
 
 #define MAX_NODES 1000
 #define MAX_DEPTH 32
@@ -74,8 +73,8 @@ static void find_tiles(kc_kernel *kernel)
 
 /* ---- Putting nodes together ----------------------------------------------------------------- */
 
-static kc_status check_arguments(const kc_context *ctx, const void *given, const char *name,
-                                 kc_kernel **out, kc_error *err)
+kc_status kc_build_check(const kc_context *ctx, const void *given, const char *name,
+                         kc_kernel **out, kc_error *err)
 {
     if (ctx == NULL || given == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "%s is NULL",
@@ -85,79 +84,43 @@ static kc_status check_arguments(const kc_context *ctx, const void *given, const
     return KC_OK;
 }
 
-static size_t size_of(size_t n_nodes, size_t n_columns)
+static size_t size_of(size_t n_nodes, size_t n_bytes)
 {
-    return sizeof(kc_kernel) + n_nodes * sizeof(kc_node) + n_columns * sizeof(int32_t);
+    return sizeof(kc_kernel) + n_nodes * (sizeof(kc_node) + sizeof(kc_reading_span)) + n_bytes;
 }
 
-static kc_status make(kc_context *ctx, size_t n_nodes, size_t n_columns, kc_kernel **out,
-                      kc_error *err)
+kc_status kc_build_begin(kc_context *ctx, size_t n_nodes, size_t n_bytes, kc_kernel **out,
+                         kc_error *err)
 {
     if (n_nodes > MAX_NODES)
         return kc_fail(err, KC_ERR_ARG, "kernel has %zu nodes, must have at most %d", n_nodes,
                        MAX_NODES);
-    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_columns));
+    *out = kc_calloc(ctx, 1, size_of(n_nodes, n_bytes));
     if (*out == NULL)
         return kc_fail_nomem(err);
     (*out)->max_nodes = n_nodes;
-    (*out)->max_columns = n_columns;
-    return KC_OK;
-}
-
-/* ---- Selections of columns ------------------------------------------------------------------ */
-
-static int32_t *columns_of(const kc_kernel *kernel)
-{
-    return (int32_t *)(void *)(kernel->nodes + kernel->max_nodes);
-}
-
-kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r)
-{
-    return (kc_column_list){columns_of(kernel) + kernel->readings[r].first, kernel->readings[r].n};
-}
-
-/* The reading of these columns: one there is, or a new one.  There is room for the columns. */
-static kc_status find_reading(kc_kernel *kernel, const kc_column_list *columns, int32_t *out,
-                              kc_error *err)
-{
-    for (size_t r = 0; r < kernel->n_readings; r++) {
-        const kc_column_list known = kc_kernel_columns(kernel, r);
-
-        *out = (int32_t)r + 1;
-        if (known.n == columns->n &&
-            memcmp(known.list, columns->list, columns->n * sizeof *columns->list) == 0)
-            return KC_OK;
-    }
-    if (kernel->n_readings == KC_MAX_SELECTIONS)
-        return kc_fail(err, KC_ERR_ARG, "kernel reads more than %d selections of columns",
-                       KC_MAX_SELECTIONS);
-    assert(kernel->n_columns + columns->n <= kernel->max_columns);
-    memcpy(columns_of(kernel) + kernel->n_columns, columns->list,
-           columns->n * sizeof *columns->list);
-    kernel->readings[kernel->n_readings++] = (kc_selection){kernel->n_columns, columns->n};
-    kernel->n_columns += columns->n;
-    *out = (int32_t)kernel->n_readings;
+    (*out)->max_bytes = n_bytes;
     return KC_OK;
 }
 
 /* The nodes of an operand behind those there are. */
-static kc_status append(kc_kernel *kernel, const kc_kernel *operand, kc_error *err)
+static void append(kc_kernel *kernel, const kc_kernel *operand)
 {
+    const kc_readings readings = kc_kernel_readings(operand);
+
     for (size_t i = 0; i < operand->n_nodes; i++) {
         kc_node *node = &kernel->nodes[kernel->n_nodes++];
 
         *node = operand->nodes[i];
         if (node->reading > 0) {
-            const kc_column_list columns = kc_kernel_columns(operand, (size_t)node->reading - 1);
+            const kc_step_list reading = kc_reading_at(&readings, (size_t)node->reading - 1);
 
-            KC_TRY(find_reading(kernel, &columns, &node->reading, err));
+            node->reading = kc_build_reading(kernel, &reading);
         }
     }
-    return KC_OK;
 }
 
-/* The nodes are there: finds what is known of them, and gives the kernel out or frees it. */
-static kc_status finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_error *err)
+kc_status kc_build_finish(kc_context *ctx, kc_kernel *made, kc_kernel **out, kc_error *err)
 {
     const kc_status status = find_depth(made, err);
 
@@ -179,10 +142,10 @@ static kc_status make_leaf(kc_context *ctx, const kc_node *node, kc_kernel **out
 {
     kc_kernel *made;
 
-    KC_TRY(make(ctx, 1, 0, &made, err));
+    KC_TRY(kc_build_begin(ctx, 1, 0, &made, err));
     made->nodes[0] = *node;
     made->n_nodes = 1;
-    return finish(ctx, made, out, err);
+    return kc_build_finish(ctx, made, out, err);
 }
 
 /* An operator of two stands behind each operand but the first, one of one behind the only one. */
@@ -194,29 +157,25 @@ static bool has_operator(const kc_node *operator, int32_t i)
 static kc_status combine(kc_context *ctx, const kc_kernel *const *kernels, int32_t n,
                          const kc_node *operator, kc_kernel ** out, kc_error *err)
 {
-    size_t n_nodes = 0, n_columns = 0;
-    kc_status status = KC_OK;
+    size_t n_nodes = 0, n_bytes = 0;
     kc_kernel *made;
 
-    KC_TRY(check_arguments(ctx, kernels, "kernels", out, err));
+    KC_TRY(kc_build_check(ctx, kernels, "kernels", out, err));
     if (n < 1)
         return kc_fail(err, KC_ERR_ARG, "n is %d, must be at least 1", (int)n);
     for (int32_t i = 0; i < n; i++) {
         if (kernels[i] == NULL)
             return kc_fail(err, KC_ERR_ARG, "kernel %d is NULL", (int)i);
         n_nodes += kernels[i]->n_nodes + has_operator(operator, i);
-        n_columns += kernels[i]->n_columns;
+        n_bytes += kernels[i]->n_bytes;
     }
-    KC_TRY(make(ctx, n_nodes, n_columns, &made, err));
-    for (int32_t i = 0; i < n && status == KC_OK; i++) {
-        status = append(made, kernels[i], err);
+    KC_TRY(kc_build_begin(ctx, n_nodes, n_bytes, &made, err));
+    for (int32_t i = 0; i < n; i++) {
+        append(made, kernels[i]);
         if (has_operator(operator, i))
             made->nodes[made->n_nodes++] = *operator;
     }
-    if (status == KC_OK)
-        return finish(ctx, made, out, err);
-    kc_kernel_free(ctx, made);
-    return status;
+    return kc_build_finish(ctx, made, out, err);
 }
 
 /* ---- Constructors --------------------------------------------------------------------------- */
@@ -252,7 +211,7 @@ kc_status kc_kernel_leaf(kc_context *ctx, const char *name, const double *params
 {
     kc_node node = {0};
 
-    KC_TRY(check_arguments(ctx, name, "name", out, err));
+    KC_TRY(kc_build_check(ctx, name, "name", out, err));
     node.leaf = find_leaf(name);
     if (node.leaf == NULL)
         return kc_fail(err, KC_ERR_ARG, "there is no leaf '%.40s'", name);
@@ -276,7 +235,7 @@ kc_status kc_kernel_from_function(kc_context *ctx, const kc_kernel_function *fun
     kc_node node = {.leaf = &kc_leaf_function};
     kc_kernel_function *to = &node.function;
 
-    KC_TRY(check_arguments(ctx, function, "function", out, err));
+    KC_TRY(kc_build_check(ctx, function, "function", out, err));
     KC_TRY(kc_struct_read(to, sizeof *to, function, "function", err));
     if ((to->pair == NULL) == (to->block == NULL))
         return kc_fail(err, KC_ERR_ARG, "function: %s of pair and block are given, must be one",
@@ -332,85 +291,9 @@ kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel, kc_kern
     return combine(ctx, &kernel, 1, &(kc_node){.op = &kc_operator_normalized}, out, err);
 }
 
-static kc_status check_columns(kc_context *ctx, const int32_t *columns, int64_t n, kc_error *err)
-{
-    kc_entry *sorted;
-    kc_status status = KC_OK;
-
-    if (n < 1 || n > INT32_MAX)
-        return kc_fail(err, KC_ERR_ARG, "n is %lld, must be 1 to %d", (long long)n, INT32_MAX);
-    sorted = kc_calloc(ctx, (size_t)n, sizeof *sorted);
-    if (sorted == NULL)
-        return kc_fail_nomem(err);
-    for (int64_t i = 0; i < n && status == KC_OK; i++) {
-        sorted[i].col = columns[i];
-        if (columns[i] < 0)
-            status = kc_fail(err, KC_ERR_ARG, "columns[%lld] is %d, must not be negative",
-                             (long long)i, (int)columns[i]);
-    }
-    if (status == KC_OK)
-        kc_entries_sort(sorted, (size_t)n);
-    for (int64_t i = 1; i < n && status == KC_OK; i++)
-        if (sorted[i].col == sorted[i - 1].col)
-            status = kc_fail(err, KC_ERR_ARG, "columns has %d twice", (int)sorted[i].col);
-    kc_free(ctx, sorted);
-    return status;
-}
-
-/* The columns of `all` that the operand's selection counts out. */
-static kc_status compose(kc_context *ctx, const kc_column_list *inner, const kc_column_list *all,
-                         kc_kernel *made, int32_t *reading, kc_error *err)
-{
-    int32_t *list = kc_alloc(ctx, inner->n, sizeof *list);
-    kc_status status = KC_OK;
-
-    if (list == NULL)
-        return kc_fail_nomem(err);
-    for (size_t c = 0; c < inner->n && status == KC_OK; c++) {
-        if ((size_t)inner->list[c] >= all->n)
-            status = kc_fail(err, KC_ERR_ARG, "the kernel reads column %d of %zu columns",
-                             (int)inner->list[c], all->n);
-        else
-            list[c] = all->list[inner->list[c]];
-    }
-    if (status == KC_OK)
-        status = find_reading(made, &(kc_column_list){list, inner->n}, reading, err);
-    kc_free(ctx, list);
-    return status;
-}
-
-kc_status kc_kernel_on(kc_context *ctx, const kc_kernel *kernel, const int32_t *columns, int64_t n,
-                       kc_kernel **out, kc_error *err)
-{
-    kc_status status = KC_OK;
-    kc_kernel *made;
-
-    KC_TRY(check_arguments(ctx, kernel, "kernel", out, err));
-    KC_TRY(check_arguments(ctx, columns, "columns", out, err));
-    KC_TRY(check_columns(ctx, columns, n, err));
-    KC_TRY(make(ctx, kernel->n_nodes, kernel->n_columns + (size_t)n, &made, err));
-    for (size_t i = 0; i < kernel->n_nodes && status == KC_OK; i++) {
-        const kc_column_list all = {columns, (size_t)n};
-        kc_node *node = &made->nodes[made->n_nodes++];
-
-        *node = kernel->nodes[i];
-        if (node->leaf != NULL && node->reading == 0) {
-            status = find_reading(made, &all, &node->reading, err);
-        } else if (node->leaf != NULL) {
-            const kc_column_list inner = kc_kernel_columns(kernel, (size_t)node->reading - 1);
-
-            status = compose(ctx, &inner, &all, made, &node->reading, err);
-        }
-    }
-    if (status == KC_OK)
-        return finish(ctx, made, out, err);
-    kc_kernel_free(ctx, made);
-    return status;
-}
-
 kc_status kc_kernel_copy(kc_context *ctx, const kc_kernel *kernel, kc_kernel **out, kc_error *err)
 {
-    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_columns);
+    const size_t n_bytes = size_of(kernel->max_nodes, kernel->max_bytes);
 
     *out = kc_alloc(ctx, 1, n_bytes);
     if (*out == NULL)
@@ -482,19 +365,26 @@ static kc_status check_whole(const kc_leaf *leaf, const kc_points *x, kc_error *
     return KC_OK;
 }
 
-static kc_status check_selected(const kc_kernel *kernel, const kc_node *node, const kc_points *x,
-                                kc_error *err)
+static kc_status check_read(const kc_kernel *kernel, const kc_node *node, const kc_points *x,
+                            kc_error *err)
 {
-    const kc_column_list columns = kc_kernel_columns(kernel, (size_t)node->reading - 1);
+    const kc_readings readings = kc_kernel_readings(kernel);
+    const kc_step_list reading = kc_reading_at(&readings, (size_t)node->reading - 1);
     const kc_leaf *leaf = node->leaf;
+    kc_column_list columns = {NULL, 0};
     kc_storage storage;
+    size_t n_cols;
 
-    KC_TRY(kc_points_check_columns(x, &columns, &storage, err));
-    if ((leaf->base->takes >> storage & 1) == 0)
-        return kc_fail(err, KC_ERR_TYPE, "column %d of %s holds %s, the kernel %s takes %s: %s",
-                       (int)columns.list[0], kc_points_name(x), kind_of(storage), leaf->info.name,
-                       storage == KC_STRINGS ? "numbers" : "strings", next_step(storage));
-    return KC_OK;
+    KC_TRY(kc_reading_check(&reading, x, &storage, &n_cols, err));
+    if ((leaf->base->takes >> storage & 1) != 0)
+        return KC_OK;
+    if (!kc_reading_selects(&reading, &columns) || kc_reading_rest(&reading).n_bytes > 0)
+        return kc_fail(err, KC_ERR_TYPE,
+                       "the kernel %s takes strings, it reads numbers that are made of %s",
+                       leaf->info.name, kc_points_name(x));
+    return kc_fail(err, KC_ERR_TYPE, "column %d of %s holds %s, the kernel %s takes %s: %s",
+                   (int)columns.list[0], kc_points_name(x), kind_of(storage), leaf->info.name,
+                   storage == KC_STRINGS ? "numbers" : "strings", next_step(storage));
 }
 
 kc_status kc_kernel_check_parts(const kc_kernel *kernel, const kc_points *points, kc_error *err)
@@ -504,7 +394,7 @@ kc_status kc_kernel_check_parts(const kc_kernel *kernel, const kc_points *points
 
         if (node->leaf != NULL)
             KC_TRY(node->reading == 0 ? check_whole(node->leaf, points, err)
-                                      : check_selected(kernel, node, points, err));
+                                      : check_read(kernel, node, points, err));
     }
     return KC_OK;
 }

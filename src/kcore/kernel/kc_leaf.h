@@ -28,7 +28,7 @@ typedef struct kc_node {
     const kc_operator *op;
     double params[KC_MAX_PARAMS];
     kc_kernel_function function; /* of a function leaf */
-    int32_t reading; /* of a leaf: 0 reads all columns, r the selection r - 1 of the kernel */
+    int32_t reading; /* of a leaf: 0 reads all columns, r is the reading r - 1 of the kernel */
     int32_t scalar;  /* of a normalization: which number of each sample is K(x, x)^(-1/2) */
     int32_t tile;    /* leaf: which shared tile of base values it reads, -1: none */
 } kc_node;
@@ -120,11 +120,6 @@ struct kc_operator {
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
 extern const kc_operator kc_operator_power, kc_operator_exp, kc_operator_normalized;
 
-/* A selection of columns: n of the kernel's, from `first` on. */
-typedef struct kc_selection {
-    size_t first, n;
-} kc_selection;
-
 struct kc_kernel {
     size_t n_nodes;
     size_t max_depth; /* of the stack that evaluates it */
@@ -132,24 +127,23 @@ struct kc_kernel {
     size_t n_scalars; /* numbers kept of each sample: one for each normalization */
     kc_definiteness definiteness;
     size_t n_readings;
-    kc_selection readings[KC_MAX_SELECTIONS];
-    size_t max_nodes; /* there is room for */
-    size_t n_columns; /* of all selections together: behind the room for nodes */
-    size_t max_columns;
+    size_t max_nodes; /* there is room for; behind it as many spans, then the bytes of readings */
+    size_t n_bytes, max_bytes;
     kc_node nodes[];
 };
 
 /* The first node of the operand that ends before node `last`. */
 size_t kc_operand_first(const kc_kernel *kernel, size_t last);
 
-/* The columns of selection r. */
-kc_column_list kc_kernel_columns(const kc_kernel *kernel, size_t r);
+/* Distinct readings of its leaves. */
+kc_readings kc_kernel_readings(const kc_kernel *kernel);
 
 /* What a node reads of a set of points. */
 KC_INLINE const kc_packed *kc_part_of(const kc_packed *points, const kc_node *node)
 {
-    return node->reading == 0 ? points
-                              : kc_packed_part(points, points->selected[node->reading - 1]);
+    return node->reading == 0 || points->n_readings == 0 /* none of the samples of a kind */
+               ? points
+               : kc_packed_part(points, (size_t)points->readings[node->reading - 1]);
 }
 
 /* Values that only finite operands can have made need no look; operators may overflow, each of

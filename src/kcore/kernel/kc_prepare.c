@@ -78,20 +78,13 @@ static kc_status find_scalars(kc_call *call, const kc_kernel *kernel, const int3
 
 /* ---- Sets of samples ------------------------------------------------------------------------ */
 
-static void list_selections(const kc_kernel *kernel, kc_column_list *out)
-{
-    for (size_t r = 0; r < kernel->n_readings; r++)
-        out[r] = kc_kernel_columns(kernel, r);
-}
-
 static kc_status add_parts(kc_call *call, const kc_kernel *kernel, const kc_points *points,
                            const int32_t *order, kc_packed *out)
 {
-    kc_column_list columns[KC_MAX_SELECTIONS];
+    const kc_readings readings = kc_kernel_readings(kernel);
 
-    list_selections(kernel, columns);
-    if (kernel->n_readings > 0)
-        KC_TRY(kc_packed_select(call, points, order, columns, kernel->n_readings, out));
+    if (readings.n > 0)
+        KC_TRY(kc_packed_read(call, points, order, &readings, out));
     return kernel->n_scalars > 0 ? find_scalars(call, kernel, order, out) : KC_OK;
 }
 
@@ -120,9 +113,7 @@ bool kc_prepare_few(const kc_kernel *kernel, const kc_points *points, kc_dtype d
 kc_status kc_prepare_growing(kc_context *ctx, const kc_kernel *kernel, kc_dtype dtype,
                              const kc_points *like, kc_growing *out, kc_error *err)
 {
-    kc_column_list columns[KC_MAX_SELECTIONS];
+    const kc_readings readings = kc_kernel_readings(kernel);
 
-    list_selections(kernel, columns);
-    return kc_growing_create(ctx, dtype, like, columns, kernel->n_readings, kernel->n_scalars, out,
-                             err);
+    return kc_growing_create(ctx, dtype, like, &readings, kernel->n_scalars, out, err);
 }

@@ -1,5 +1,5 @@
-/* Samples as a kernel reads them: packed, with the selections of columns that its leaves read, and
- * with the numbers of each sample that its normalizations need. */
+/* Samples as a kernel reads them: packed, with what its leaves make of their columns, and with the
+ * numbers of each sample that its normalizations need. */
 #ifndef KC_PREPARE_H
 #define KC_PREPARE_H
 

@@ -173,7 +173,7 @@ typedef struct kc_points {
 } kc_points;
 
 /* Parts of samples at the most. */
-#define KC_MAX_PARTS 64
+#define KC_MAX_PARTS 256
 
 /* Checks shape, strides and structure of a view as every call does; values are not read. */
 KC_API KC_MUST_CHECK kc_status kc_check_points(kc_context *ctx, const kc_run *run,

@@ -102,11 +102,33 @@ KC_API KC_MUST_CHECK kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *k
 KC_API KC_MUST_CHECK kc_status kc_kernel_normalized(kc_context *ctx, const kc_kernel *kernel,
                                                     kc_kernel **out, kc_error *err);
 
-/* K of some columns of the samples, in this order, none twice: columns of what K reads are counted
- * among these. */
+/* The next four change what K reads: once for each sample, when it is packed.  Columns of what K
+ * itself reads are then those that this gives, so that K.on(A).on(columns) reads A times the
+ * columns. Samples of which something overflows are KC_ERR_RANGE, by row. */
+
+/* K of some columns of the samples, in this order, none twice. */
 KC_API KC_MUST_CHECK kc_status kc_kernel_on(kc_context *ctx, const kc_kernel *kernel,
                                             const int32_t *columns, int64_t n, kc_kernel **out,
                                             kc_error *err);
+
+/* K of the columns, column t times factors[t]: finite, n of them, as many as there are columns. CSR
+ * samples stay sparse. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_on_factors(kc_context *ctx, const kc_kernel *kernel,
+                                                    const double *factors, int64_t n,
+                                                    kc_kernel **out, kc_error *err);
+
+/* K of A x, for A = matrix, n_rows x n_cols numbers row by row, finite, with as many columns as the
+ * samples.  Each entry is a chain of fused multiply-adds over the columns, in the type that is
+ * computed in: the bits of x.z. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_on_map(kc_context *ctx, const kc_kernel *kernel,
+                                                const double *matrix, int64_t n_rows,
+                                                int64_t n_cols, kc_kernel **out, kc_error *err);
+
+/* K of cos(2 pi x_t / p), sin(2 pi x_t / p) for each column t, side by side.  periods: p > 0 for
+ * each column, or n = 1: one for all. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_on_period(kc_context *ctx, const kc_kernel *kernel,
+                                                   const double *periods, int64_t n,
+                                                   kc_kernel **out, kc_error *err);
 
 /* ---- Matrices ----------------------------------------------------------------------------- */
 
