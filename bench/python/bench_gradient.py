@@ -78,6 +78,8 @@ def kernels_of(d: int) -> dict[str, Kernel]:
         "rbf*poly": RBF(g) * Polynomial(2, g, 1.0),
         "normalized": (RBF(g) + 0.1 * Linear()).normalized(),
         "laplacian": Laplacian(g),
+        "ard": RBF(np.linspace(0.5 * g, 1.5 * g, d).tolist()),
+        "ard laplacian": Laplacian(np.linspace(0.5 * g, 1.5 * g, d).tolist()),
     }
 
 

@@ -252,6 +252,7 @@ cdef extern from "kcore/kcore.h" nogil:
         int32_t node
         const char *kernel
         const char *name
+        int64_t column
         double value
 
     int64_t kc_kernel_param_count(const kc_kernel *kernel)

@@ -1,7 +1,7 @@
 # Gradients of kernels by their parameters: part of _core.pyx, included there.
 
 def kernel_params(CompiledKernel kernel not None):
-    """Return (node, kernel, name, value) of the parameters by which a kernel is differentiated."""
+    """Return (node, kernel, name, column) of all that it is differentiated by; -1: no column."""
     cdef kc_kernel_param param
     cdef kc_error err
     rows = []
@@ -9,7 +9,7 @@ def kernel_params(CompiledKernel kernel not None):
         memset(&param, 0, sizeof(kc_kernel_param))
         param.struct_size = sizeof(kc_kernel_param)
         check(kc_kernel_param_at(kernel.ptr, k, &param, &err), &err)
-        rows.append((param.node, param.kernel.decode(), param.name.decode(), param.value))
+        rows.append((param.node, param.kernel.decode(), param.name.decode(), param.column))
     return rows
 
 

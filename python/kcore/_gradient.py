@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._threads import n_threads
@@ -15,11 +16,86 @@ from kcore._validate import as_points
 if TYPE_CHECKING:
     from kcore._kernel import Kernel
 
+Slope: TypeAlias = float | NDArray[np.float64]
 
-def gradient(
+
+class _Node(NamedTuple):
+    """What the core says of one node: slopes by its own parameters, by the weights of columns."""
+
+    kind: str
+    slopes: dict[str, float]
+    columns: NDArray[np.float64]
+
+
+# How the weight of a column changes with its entry of a parameter that is a list: the factors of
+# columns are sqrt(gamma) or 1 / length_scale, or gamma for sums of |x - z|; the weights of the
+# others are the factors' squares.
+_WEIGHT_SLOPES: dict[str, Callable[[NDArray[np.float64]], Slope]] = {
+    "gamma": lambda gamma: 1.0,
+    "length_scale": lambda length: -2.0 / length**3,
+}
+
+
+class Differentiable:
+    """What is differentiated by its parameters: every kernel."""
+
+    __slots__ = ()
+
+    def gradient(
+        self,
+        X: ArrayLike | Any,
+        Z: ArrayLike | Any | None = None,
+        *,
+        weights: ArrayLike,
+        log: bool = False,
+        n_jobs: int | None = None,
+    ) -> dict[str, Slope]:
+        r"""Return the gradient of a weighted sum of kernel values by all real parameters.
+
+        .. math:: \frac{\partial}{\partial \theta} \sum_{ij} G_{ij}\, K_\theta(x_i, z_j)
+
+        for every real parameter :math:`\theta` of the kernel and of the kernels inside of it. Where
+        a function f of the Gram matrix is to be improved, G are its derivatives by the entries,
+        :math:`G_{ij} = \partial f / \partial K_{ij}`. Neither the Gram matrix nor its derivatives
+        are stored.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n, d)
+            Samples in rows, as for the Gram matrix.
+        Z : array_like or sparse matrix of shape (m, d), optional
+            The other samples; X where it is not given, at half the work.
+        weights : array_like of shape (n, m)
+            G: finite, dense; float32 and float64 arrays of any strides are read in place.
+        log : bool, default False
+            Whether to differentiate by log(theta) instead: theta times the derivative by theta.
+        n_jobs : int, optional
+            Number of threads, as for the Gram matrix. The result does not depend on it.
+
+        Returns
+        -------
+        dict of str to float or ndarray
+            By the names of `get_params`; arrays for parameters with a number for each column. Whole
+            numbers, such as ``degree``, and ``nu`` of `Matern` are not differentiated; `Periodic`
+            is refused. Values are computed in the precision of the Gram matrix, and
+            summed in float64.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kcore.kernels import RBF, Linear
+        >>> X = np.array([[0.0], [1.0], [2.0]])
+        >>> kernel = RBF(gamma=0.5) + 2 * Linear()
+        >>> found = kernel.gradient(X, weights=np.ones((3, 3)))
+        >>> {name: round(value, 4) for name, value in found.items()}
+        {'k1__gamma': -3.5087, 'k2__factor': 9.0}
+        """
+        return _gradient(cast("Kernel", self), X, Z, weights, log, n_jobs)
+
+
+def _gradient(
     kernel: Kernel, X: Any, Z: Any | None, weights: Any, log: bool, n_jobs: int | None
-) -> dict[str, float]:
-    """Return what `Kernel.gradient` returns."""
+) -> dict[str, Slope]:
     if not isinstance(log, bool):
         raise TypeError(f"log must be True or False, got {log!r}")
     x = kernel._read(X, "X")
@@ -27,14 +103,23 @@ def gradient(
     if z is not None:
         kernel._check_alike(X, x, Z, z)
     g = _read_weights(weights, (x.shape[0], (x if z is None else z).shape[0]))
-    compiled = kernel._compile(X, x)
+    _refuse_without_gradient(kernel)
+    bound = kernel._bound_to(X, x)
+    compiled = kernel._compile(bound)
+    if bound is not None:
+        x = bound.points
+        z = None if z is None else bound.like(Z, z, "Z")
     threads = 0 if n_jobs is None else n_threads(n_jobs)
     sums = _core.gradient(compiled, x, z, g, threads)
-    params = _core.kernel_params(compiled)
-    if log:
-        sums *= [value for _, _, _, value in params]
-    names = _names(kernel._bound_to(X, x), params)
-    return dict(zip(names, sums.tolist(), strict=True))
+    slopes = _take(kernel, "", _by_node(_core.kernel_params(compiled), sums))
+    if not log:
+        return slopes
+    values = kernel.get_params()
+    return {name: _times(values[name], slope) for name, slope in slopes.items()}
+
+
+def _times(value: Any, slope: Slope) -> Slope:
+    return np.array(value) * slope if isinstance(value, tuple) else value * slope
 
 
 def _read_weights(weights: Any, shape: tuple[int, int]) -> NDArray[Any]:
@@ -50,26 +135,41 @@ def _read_weights(weights: Any, shape: tuple[int, int]) -> NDArray[Any]:
     return read
 
 
-def _names(kernel: Kernel, params: list[tuple[int, str, str, float]]) -> list[str]:
-    """Return the names of parameters that the core lists in the order of the expression."""
-    groups = [
-        (kind, [name for _, _, name, _ in rows])
-        for (_, kind), rows in groupby(params, key=lambda row: row[:2])
-    ]
-    names = _take_names(kernel, "", groups)
-    if groups:
-        raise RuntimeError(f"{kernel!r} has no names for parameters of {groups[0][0]!r}")
-    return names
+def _refuse_without_gradient(kernel: Kernel) -> None:
+    if not kernel._has_gradient:
+        raise ValueError(f"{kernel!r} has no gradient by its parameters")
+    for inner in kernel._inner():
+        _refuse_without_gradient(inner)
 
 
-def _take_names(kernel: Kernel, prefix: str, groups: list[tuple[str, list[str]]]) -> list[str]:
-    """Take what belongs to a kernel from the front of the list, what is inside of it first."""
+def _by_node(params: list[tuple[int, str, str, int]], sums: NDArray[np.float64]) -> list[_Node]:
+    """Return the sums by nodes, the last node first."""
+    nodes = []
+    entries = zip(params, sums.tolist(), strict=True)
+    for (_, kind), group in groupby(entries, key=lambda entry: entry[0][:2]):
+        rows = list(group)
+        own = {name: slope for (_, _, name, column), slope in rows if column < 0}
+        columns = np.array([slope for (*_, column), slope in rows if column >= 0])
+        nodes.append(_Node(kind, own, columns))
+    return nodes[::-1]
+
+
+def _take(kernel: Kernel, prefix: str, nodes: list[_Node]) -> dict[str, Slope]:
+    """Take what belongs to a kernel from the end of the list; what is inside of it comes first."""
     own = kernel._params()
-    names: list[str] = []
-    for name, value in own.items():
-        if hasattr(value, "_nodes"):
-            names += _take_names(value, f"{prefix}{name}__", groups)
-    kind = kernel._nodes()[-1][0]
-    if groups and groups[0][0] == kind and all(name in own for name in groups[0][1]):
-        names += [prefix + name for name in groups.pop(0)[1]]
-    return names
+    found: dict[str, Slope] = {}
+    inner = [name for name, value in own.items() if hasattr(value, "_params")]
+    for name in inner:
+        found |= _take(own[name], f"{prefix}{name}__", nodes)
+    reals = [name for name, value in own.items() if isinstance(value, float)]
+    lists = kernel._lists()
+    if not reals and not lists:
+        return found
+    node = nodes.pop()
+    for name in own:
+        if name in lists:
+            slope = _WEIGHT_SLOPES[name](np.array(lists[name]))
+            found[prefix + name] = node.columns * slope
+        elif name in node.slopes:
+            found[prefix + name] = node.slopes[name]
+    return found

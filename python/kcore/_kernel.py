@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._binding import Bound, Scope, Source, bind
-from kcore._gradient import gradient
+from kcore._gradient import Differentiable
 from kcore._points import AnyPoints, Float, refuse_other_texts, texts_of
 from kcore._tables import as_table
 from kcore._threads import n_threads
@@ -37,7 +37,7 @@ _K = TypeVar("_K", bound="Kernel")
 _SUM, _PRODUCT, _POWER, ATOM = range(4)
 
 
-class Kernel:
+class Kernel(Differentiable):
     """Base of all kernels: what they share is here, what they are is in their fields.
 
     Kernels are values: immutable, hashable, equal where class and parameters are equal, and
@@ -49,6 +49,7 @@ class Kernel:
 
     _binding: ClassVar[int] = ATOM
     _by_column: ClassVar[tuple[str, ...]] = ()  # parameters that may be a number for each column
+    _has_gradient: ClassVar[bool] = True  # by all its real parameters
     _compiled: _core.CompiledKernel  # made at the first use, never pickled
 
     def __call__(
@@ -130,56 +131,6 @@ class Kernel:
         if out is not None:
             check_out(out, (x.shape[0],), x)
         return _core.diag(compiled, x, out, 0 if n_jobs is None else n_threads(n_jobs))
-
-    def gradient(
-        self,
-        X: ArrayLike | Any,
-        Z: ArrayLike | Any | None = None,
-        *,
-        weights: ArrayLike,
-        log: bool = False,
-        n_jobs: int | None = None,
-    ) -> dict[str, float]:
-        r"""Return the gradient of a weighted sum of kernel values by all real parameters.
-
-        .. math:: \frac{\partial}{\partial \theta} \sum_{ij} G_{ij}\, K_\theta(x_i, z_j)
-
-        for every real parameter :math:`\theta` of the kernel and of the kernels inside of it. Where
-        a function f of the Gram matrix is to be improved, G are its derivatives by the entries,
-        :math:`G_{ij} = \partial f / \partial K_{ij}`. Neither the Gram matrix nor its derivatives
-        are stored.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n, d)
-            Samples in rows, as for the Gram matrix.
-        Z : array_like or sparse matrix of shape (m, d), optional
-            The other samples; X where it is not given, at half the work.
-        weights : array_like of shape (n, m)
-            G: finite, dense; float32 and float64 arrays of any strides are read in place.
-        log : bool, default False
-            Whether to differentiate by log(theta) instead: theta times the derivative by theta.
-        n_jobs : int, optional
-            Number of threads, as for the Gram matrix. The result does not depend on it.
-
-        Returns
-        -------
-        dict of str to float
-            By the names of `get_params`. Whole numbers, such as ``degree``, and ``nu`` of `Matern`
-            are not differentiated. Values are computed in the precision of the Gram matrix, and
-            summed in float64.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kcore.kernels import RBF, Linear
-        >>> X = np.array([[0.0], [1.0], [2.0]])
-        >>> kernel = RBF(gamma=0.5) + 2 * Linear()
-        >>> found = kernel.gradient(X, weights=np.ones((3, 3)))
-        >>> {name: round(value, 4) for name, value in found.items()}
-        {'k1__gamma': -3.5087, 'k2__factor': 9.0}
-        """
-        return gradient(self, X, Z, weights, log, n_jobs)
 
     @property
     def definiteness(self) -> Definiteness:

@@ -208,6 +208,79 @@ static void bits_do_not_depend_on_threads_or_forms(void)
     ref_samples_free(&z);
 }
 
+/* ---- Weights of columns --------------------------------------------------------------------- */
+
+static long double term_of(const char *leaf, double x, double z)
+{
+    const long double apart = (long double)x - z;
+
+    return strcmp(leaf, "rbf") == 0         ? apart * apart
+           : strcmp(leaf, "laplacian") == 0 ? fabsl(apart)
+                                            : (long double)x * z;
+}
+
+/* sum g dK/d w_t, of exp(-sum_t w_t term_t), or of sum_t w_t term_t for linear. */
+static long double slope_of_column(const char *leaf, const ref_samples *x, const ref_samples *z,
+                                   const double *weights, const double *g, size_t column)
+{
+    long double sum = 0;
+
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t j = 0; j < z->n; j++) {
+            const double *a = x->x + i * x->d, *b = z->x + j * z->d;
+            long double base = 0;
+
+            for (size_t t = 0; t < x->d; t++)
+                base += weights[t] * term_of(leaf, a[t], b[t]);
+            sum += g[i * z->n + j] * term_of(leaf, a[column], b[column]) *
+                   (strcmp(leaf, "linear") == 0 ? 1 : -expl(-base));
+        }
+    return sum;
+}
+
+static void columns_have_slopes_by_their_weights(void)
+{
+    enum { N_X = 101, N_Z = 300, D = 5 };
+    static const char *const leaves[] = {"linear", "rbf", "laplacian"};
+    const double factors[D] = {0.5, 0, -1, 0.25, 0.8};
+    ref_samples x = ref_random(7, N_X, D, 0.5, KC_F64), z = ref_random(8, N_Z, D, 0.5, KC_F64);
+    double *g = random_weights(N_X * N_Z, 9);
+
+    for (size_t l = 0; l < COUNT(leaves); l++)
+        for (int is_own = 0; is_own < 2; is_own++) {
+            const ref_samples *other = is_own ? &x : &z;
+            ref_view vx = ref_view_make(&x, REF_DENSE, KC_F64);
+            ref_view vz = ref_view_make(&z, REF_CSR, KC_F64);
+            const kc_points weights = view_of(g, N_X, other->n);
+            kc_kernel *leaf, *kernel;
+            double found[MAX_PARAMS], w[D];
+
+            CHECK(kc_kernel_leaf(ctx, leaves[l], NULL, 0, &leaf, &err) == KC_OK);
+            CHECK(kc_kernel_on_factors(ctx, leaf, factors, D, &kernel, &err) == KC_OK);
+            CHECK(kc_kernel_param_count(kernel) == D + (l > 0));
+            CHECK(run_gradient(kernel, &vx.points, is_own ? NULL : &vz.points, &weights, KC_F64, 2,
+                               found) == KC_OK);
+            for (int32_t t = 0; t < D; t++) {
+                kc_kernel_param param = {.struct_size = sizeof param};
+
+                CHECK(kc_kernel_param_at(kernel, t + (l > 0), &param, &err) == KC_OK);
+                w[t] = l == 2 ? fabs(factors[t]) : factors[t] * factors[t];
+                CHECK(param.column == t && param.value == w[t]);
+                CHECK(strcmp(param.name, "column") == 0);
+            }
+            for (size_t t = 0; t < D; t++)
+                CHECK_NEAR(found[t + (l > 0)],
+                           (double)slope_of_column(leaves[l], &x, other, w, g, t), 1e-9);
+            kc_kernel_free(ctx, leaf);
+            kc_kernel_free(ctx, kernel);
+            ref_view_free(&vx);
+            ref_view_free(&vz);
+        }
+    free(g);
+    ref_samples_free(&x);
+    ref_samples_free(&z);
+}
+
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
 static void parameters_are_listed_in_the_order_of_the_nodes(void)
@@ -233,6 +306,7 @@ static void parameters_are_listed_in_the_order_of_the_nodes(void)
     for (size_t k = 0; k < COUNT(wanted); k++) {
         CHECK(kc_kernel_param_at(kernel, (int64_t)k, &param, &err) == KC_OK);
         CHECK(param.node == wanted[k].node && param.value == wanted[k].value);
+        CHECK(param.column == -1);
         CHECK(strcmp(param.kernel, wanted[k].kernel) == 0);
         CHECK(strcmp(param.name, wanted[k].name) == 0);
     }
@@ -349,6 +423,7 @@ int main(void)
     ctx = new_context();
     RUN(it_is_what_differences_of_slow_values_say);
     RUN(bits_do_not_depend_on_threads_or_forms);
+    RUN(columns_have_slopes_by_their_weights);
     RUN(parameters_are_listed_in_the_order_of_the_nodes);
     RUN(every_leaf_has_slopes);
     RUN(a_leaf_without_slopes_is_refused_by_name);

@@ -17,7 +17,7 @@ kc_status kc_kernel_param_at(const kc_kernel *kernel, int64_t index, kc_kernel_p
                              kc_error *err)
 {
     kc_kernel_param found = {0};
-    size_t node, k;
+    kc_tape_param param;
 
     if (kernel == NULL || out == NULL)
         return kc_fail(err, KC_ERR_ARG, "%s is NULL", kernel == NULL ? "kernel" : "out");
@@ -25,10 +25,12 @@ kc_status kc_kernel_param_at(const kc_kernel *kernel, int64_t index, kc_kernel_p
     if (index < 0 || index >= kc_kernel_param_count(kernel))
         return kc_fail(err, KC_ERR_ARG, "index is %lld, the kernel has %lld parameters",
                        (long long)index, (long long)kc_kernel_param_count(kernel));
-    kc_tape_param(kernel, (size_t)index, &node, &k);
-    kc_tape_name(kernel, node, k, &found.kernel, &found.name);
-    found.node = (int32_t)node;
-    found.value = kernel->nodes[node].params[k];
+    kc_tape_find_param(kernel, (size_t)index, &param);
+    found.node = (int32_t)param.node;
+    found.kernel = param.kernel;
+    found.name = param.name;
+    found.column = param.param == KC_MAX_PARAMS ? (int64_t)param.column : -1;
+    found.value = param.value;
     kc_struct_write(out, &found, sizeof found);
     return KC_OK;
 }
@@ -74,14 +76,17 @@ static kc_status pack_and_fill(kc_call *call, const kc_kernel *kernel, const kc_
                                double *out)
 {
     kc_packed packed_x, packed_z = {.dtype = dtype};
+    kc_raw_columns *raw = NULL;
     kc_status status = kc_prepare(call, kernel, x, NULL, dtype, &packed_x);
 
     if (status == KC_OK && z != x)
         status = kc_prepare(call, kernel, z, NULL, dtype, &packed_z);
+    if (status == KC_OK)
+        status = kc_raw_columns_read(call, kernel, x, z, &raw);
     if (status == KC_OK) {
         const kc_plan plan = kc_plan_make(kernel, &packed_x, z == x ? &packed_x : &packed_z);
 
-        status = kc_gradient_fill(call, &plan, weights, out);
+        status = kc_gradient_fill(call, &plan, raw, weights, out);
     }
     kc_packed_free(call->ctx, &packed_x);
     kc_packed_free(call->ctx, &packed_z);

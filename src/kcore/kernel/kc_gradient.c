@@ -181,8 +181,8 @@ static void run_part(void *data, size_t part, int32_t worker)
 
 /* Adds what the self-values of one side of a normalization's operand add: their weights are
  * -s_i^2 / 2 times the sum of w K over the row, or over the column. */
-static kc_status add_diagonal(kc_call *call, const kc_plan *plan, size_t place,
-                              const double *sums_of_samples, double *out)
+static kc_status add_diagonal(kc_call *call, const kc_plan *plan, const kc_raw_columns *raw,
+                              size_t place, const double *sums_of_samples, double *out)
 {
     const kc_kernel *kernel = plan->kernel;
     const size_t first = kc_operand_first(kernel, place), n = plan->x->n;
@@ -194,7 +194,7 @@ static kc_status add_diagonal(kc_call *call, const kc_plan *plan, size_t place,
 
     if (nodes == NULL)
         return kc_fail_nomem(call->err);
-    tape = kc_tape_make(plan, nodes);
+    tape = kc_tape_make(plan, nodes, raw);
     workspace = kc_call_take(call, 1, kc_tape_workspace(&tape));
     if (workspace == NULL)
         return kc_fail_nomem(call->err);
@@ -222,6 +222,24 @@ static kc_status add_diagonal(kc_call *call, const kc_plan *plan, size_t place,
     return KC_OK;
 }
 
+/* What leaves read of z, on both sides. */
+static kc_status raw_of_z(gradient_job *job, kc_raw_columns **out)
+{
+    const size_t n_nodes = job->tape->plan->kernel->n_nodes;
+    const kc_raw_columns *raw = job->tape->raw;
+
+    if (raw == NULL)
+        return KC_OK;
+    *out = kc_call_take(job->call, n_nodes, sizeof **out);
+    if (*out == NULL)
+        return kc_fail_nomem(job->call->err);
+    for (size_t i = 0; i < n_nodes; i++) {
+        (*out)[i] = raw[i];
+        (*out)[i].x = raw[i].z;
+    }
+    return KC_OK;
+}
+
 static kc_status add_diagonals(gradient_job *job, double *out)
 {
     const kc_plan *plan = job->tape->plan;
@@ -229,6 +247,9 @@ static kc_status add_diagonals(gradient_job *job, double *out)
     const kc_plan own = kc_plan_make(kernel, job->x, job->x);
     const kc_plan other = kc_plan_make(kernel, job->z, job->z);
     const size_t n_sums = kernel->n_scalars * job->z->n;
+    kc_raw_columns *z_raw = NULL;
+
+    KC_TRY(raw_of_z(job, &z_raw));
 
     for (size_t p = 1; p < job->n_parts; p++)
         for (size_t k = 0; k < n_sums; k++)
@@ -238,8 +259,9 @@ static kc_status add_diagonals(gradient_job *job, double *out)
 
         if (kernel->nodes[i].op != &kc_operator_normalized)
             continue;
-        KC_TRY(add_diagonal(job->call, &own, i, job->row_sums + s * job->x->n, out));
-        KC_TRY(add_diagonal(job->call, &other, i, job->col_sums + s * job->z->n, out));
+        KC_TRY(
+            add_diagonal(job->call, &own, job->tape->raw, i, job->row_sums + s * job->x->n, out));
+        KC_TRY(add_diagonal(job->call, &other, z_raw, i, job->col_sums + s * job->z->n, out));
     }
     return KC_OK;
 }
@@ -314,8 +336,8 @@ static kc_status run_parts(kc_call *call, gradient_job *job)
     return status;
 }
 
-kc_status kc_gradient_fill(kc_call *call, const kc_plan *plan, const kc_points *weights,
-                           double *out)
+kc_status kc_gradient_fill(kc_call *call, const kc_plan *plan, const kc_raw_columns *raw,
+                           const kc_points *weights, double *out)
 {
     kc_tape_node *nodes = kc_call_take(call, plan->kernel->n_nodes, sizeof *nodes);
     gradient_job job = {.call = call,
@@ -328,7 +350,7 @@ kc_status kc_gradient_fill(kc_call *call, const kc_plan *plan, const kc_points *
 
     if (nodes == NULL)
         return kc_fail_nomem(call->err);
-    tape = kc_tape_make(plan, nodes);
+    tape = kc_tape_make(plan, nodes, raw);
     job.tape = &tape;
     job.n_bands = kc_ceil_div(plan->x->n, KC_TAPE_ROWS);
     job.n_parts = kc_min(MAX_PARTS, job.n_bands);

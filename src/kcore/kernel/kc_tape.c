@@ -32,32 +32,52 @@ static size_t count_params(const kc_node *node)
     return n;
 }
 
+static size_t count_numbers(const kc_kernel *kernel, const kc_node *node)
+{
+    return count_params(node) + kc_weighted_columns(kernel, node);
+}
+
 size_t kc_tape_count(const kc_kernel *kernel)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < kernel->n_nodes; i++)
-        n += count_params(&kernel->nodes[i]);
+        n += count_numbers(kernel, &kernel->nodes[i]);
     return n;
 }
 
-bool kc_tape_param(const kc_kernel *kernel, size_t k, size_t *node, size_t *param)
+/* Number k of the gradient by what a node has. */
+static kc_tape_param describe(const kc_kernel *kernel, size_t i, size_t k)
 {
-    for (*node = 0; *node < kernel->n_nodes; (*node)++)
-        for (*param = 0; *param < KC_MAX_PARAMS; (*param)++)
-            if (has_param(&kernel->nodes[*node], *param) && k-- == 0)
-                return true;
-    return false;
+    const kc_node *node = &kernel->nodes[i];
+    const kc_leaf *leaf = node->leaf;
+    kc_tape_param found = {.node = i, .kernel = leaf != NULL ? leaf->info.name : node->op->name};
+
+    while (found.param < KC_MAX_PARAMS && (!has_param(node, found.param) || k-- > 0))
+        found.param++;
+    if (found.param == KC_MAX_PARAMS) {
+        found.column = k;
+        found.name = "column";
+        found.value = kc_column_weight(kernel, node, k);
+    } else {
+        found.name = leaf != NULL ? leaf->info.params[found.param].name : node->op->real_param;
+        found.value = node->params[found.param];
+    }
+    return found;
 }
 
-void kc_tape_name(const kc_kernel *kernel, size_t node, size_t param, const char **kernel_name,
-                  const char **name)
+bool kc_tape_find_param(const kc_kernel *kernel, size_t k, kc_tape_param *out)
 {
-    const kc_leaf *leaf = kernel->nodes[node].leaf;
-    const kc_operator *op = kernel->nodes[node].op;
+    for (size_t i = 0; i < kernel->n_nodes; i++) {
+        const size_t n = count_numbers(kernel, &kernel->nodes[i]);
 
-    *kernel_name = leaf != NULL ? leaf->info.name : op->name;
-    *name = leaf != NULL ? leaf->info.params[param].name : op->real_param;
+        if (k < n) {
+            *out = describe(kernel, i, k);
+            return true;
+        }
+        k -= n;
+    }
+    return false;
 }
 
 /* A sum and a normalization are known to the tape itself. */
@@ -77,6 +97,9 @@ kc_status kc_tape_check(const kc_kernel *kernel, kc_error *err)
         if (!has_slope(node))
             return kc_fail(err, KC_ERR_ARG, "the kernel %s has no gradient by its parameters",
                            node->leaf != NULL ? node->leaf->info.name : node->op->name);
+        if (kc_weighted_columns(kernel, node) > 0 && !kc_has_column_slopes(node))
+            return kc_fail(err, KC_ERR_ARG, "the kernel %s has no gradient by factors of columns",
+                           node->leaf->info.name);
     }
     return KC_OK;
 }
@@ -84,17 +107,18 @@ kc_status kc_tape_check(const kc_kernel *kernel, kc_error *err)
 /* ---- Layout: weights, one value of them for each operand that waits; tiles ------------------- */
 
 /* Nodes that have bases of their own come behind those that share one. */
-kc_tape kc_tape_make(const kc_plan *plan, kc_tape_node *nodes)
+kc_tape kc_tape_make(const kc_plan *plan, kc_tape_node *nodes, const kc_raw_columns *raw)
 {
     const kc_kernel *kernel = plan->kernel;
-    kc_tape tape = {.plan = plan, .nodes = nodes, .n_tiles = kernel->n_nodes + kernel->n_tiles};
+    kc_tape tape = {
+        .plan = plan, .nodes = nodes, .raw = raw, .n_tiles = kernel->n_nodes + kernel->n_tiles};
     size_t numbers;
 
     for (size_t i = 0; i < kernel->n_nodes; i++) {
         const kc_node *node = &kernel->nodes[i];
 
         nodes[i] = (kc_tape_node){.base = NO_BASE, .first_param = tape.n_params};
-        tape.n_params += count_params(node);
+        tape.n_params += count_numbers(kernel, node);
         if (node->leaf == NULL) {
             const size_t n = node->op->n_operands;
 
@@ -128,9 +152,16 @@ static size_t kept_bytes(const kc_tape *tape)
     return tape->plan->kernel->max_depth * weight_bytes(tape) + tape->n_tiles * tile_bytes(tape);
 }
 
+/* Bases forward, weights of columns backward. */
+static size_t base_bytes(const kc_tape *tape)
+{
+    return kc_max(kc_plan_workspace(tape->plan, KC_TAPE_ROWS),
+                  tape->raw != NULL ? kc_column_slopes_workspace() : 0);
+}
+
 size_t kc_tape_workspace(const kc_tape *tape)
 {
-    return kc_aligned(kept_bytes(tape) + kc_plan_workspace(tape->plan, KC_TAPE_ROWS));
+    return kc_aligned(kept_bytes(tape) + base_bytes(tape));
 }
 
 static void *tile_row(const kc_tape *tape, const kc_tape_tile *tile, size_t place, size_t r)
@@ -304,6 +335,34 @@ static void add_param(backward *run, size_t place, size_t r)
     run->sums->params[place] += sum;
 }
 
+/* The weights of the leaf's values become those of its base. */
+static void add_columns(backward *run, size_t i, size_t place)
+{
+    const kc_tape *tape = run->tape;
+    const kc_tape_tile *tile = run->tile;
+    const kc_node *node = &tape->plan->kernel->nodes[i];
+    const kc_dtype dtype = tape->plan->x->dtype;
+    const kc_base_weights weights = {
+        .w = weight_row(tape, tile, run->depth, 0),
+        .ld = tape->n_cols,
+        .row_begin = tile->row_begin,
+        .n_rows = tile->n_rows,
+        .col_begin = tile->col_begin,
+        .n_cols = tile->n_cols,
+        .is_diag = tile->is_diag,
+    };
+
+    for (size_t r = 0; r < tile->n_rows; r++) {
+        node->leaf->slope(node->params, KC_OF_BASE, dtype,
+                          tile_row(tape, tile, tape->nodes[i].base, r), tile_row(tape, tile, i, r),
+                          run->slopes, tile->n_cols);
+        kc_scale_weights_of(dtype)(weight_row(tape, tile, run->depth, r), run->slopes,
+                                   tile->n_cols);
+    }
+    kc_column_slopes_add(node->leaf->base, &tape->raw[i], &weights,
+                         (char *)tile->workspace + kept_bytes(tape), run->sums->params + place);
+}
+
 static void leave_leaf(backward *run, size_t i)
 {
     const kc_tape *tape = run->tape;
@@ -324,6 +383,8 @@ static void leave_leaf(backward *run, size_t i)
         }
         place++;
     }
+    if (tape->raw != NULL && tape->raw[i].n_cols > 0)
+        add_columns(run, i, place);
 }
 
 static void copy_weights(const backward *run, size_t r)

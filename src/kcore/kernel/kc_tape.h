@@ -9,6 +9,7 @@
 
 #include "kernel/kc_leaf.h"
 #include "kernel/kc_plan.h"
+#include "kernel/kc_vectors_slopes.h"
 
 /* Rows of a tile: multiples of the row tile and of the lanes; columns at the most. */
 #define KC_TAPE_ROWS ((size_t)48)
@@ -24,7 +25,8 @@ typedef struct kc_tape_node {
 typedef struct kc_tape {
     const kc_plan *plan; /* borrowed */
     kc_tape_node *nodes;
-    size_t n_tiles; /* of values that are kept */
+    const kc_raw_columns *raw; /* of the nodes; NULL: no leaf has weights of columns */
+    size_t n_tiles;            /* of values that are kept */
     size_t n_params;
     size_t n_cols; /* of a tile: by the expression alone, and with them the order of sums */
 } kc_tape;
@@ -32,17 +34,20 @@ typedef struct kc_tape {
 /* Whether every part of the kernel has slopes: the error names one that has not. */
 kc_status kc_tape_check(const kc_kernel *kernel, kc_error *err);
 
-/* How many parameters the gradient of a node has, and parameter k of those of all nodes: of node
- * *node, its name.  false: there is none. */
+/* How many numbers a gradient has: those by parameters of the first node, by the weights of its
+ * columns, of the second node, ...  Number k of them, false where there is none. */
+typedef struct kc_tape_param {
+    size_t node;
+    size_t param;  /* of the node; or KC_MAX_PARAMS: the weight of */
+    size_t column; /* ... this one */
+    const char *kernel, *name;
+    double value;
+} kc_tape_param;
 size_t kc_tape_count(const kc_kernel *kernel);
-bool kc_tape_param(const kc_kernel *kernel, size_t k, size_t *node, size_t *param);
-
-/* What parameter `param` of a node is called, and the node itself. */
-void kc_tape_name(const kc_kernel *kernel, size_t node, size_t param, const char **kernel_name,
-                  const char **name);
+bool kc_tape_find_param(const kc_kernel *kernel, size_t k, kc_tape_param *out);
 
 /* `nodes`: one for each node of the kernel. */
-kc_tape kc_tape_make(const kc_plan *plan, kc_tape_node *nodes);
+kc_tape kc_tape_make(const kc_plan *plan, kc_tape_node *nodes, const kc_raw_columns *raw);
 size_t kc_tape_workspace(const kc_tape *tape);
 
 /* A tile: up to KC_TAPE_ROWS rows by n_cols columns; of samples with themselves, one row, its

@@ -23,6 +23,11 @@ typedef struct kc_weigh_ops {
     kc_weigh_fn *f32, *f64; /* by the type of k */
     kc_scale_weights_fn *scale_f32, *scale_f64;
     kc_add_weighed_fn *add_f32, *add_f64;
+    /* into[t] += weight x[t]^2 for t < n; into[t] += sum_j weights[j] |x[t] - z[j * ld + t]| for
+     * t < n, j < n_rows, where rows have whole panels of doubles. */
+    void (*add_squares)(double *into, const double *x, double weight, size_t n);
+    void (*add_distances)(double *into, const double *x, const double *z, size_t ld,
+                          const double *weights, size_t n_rows, size_t n);
 } kc_weigh_ops;
 
 extern const kc_weigh_ops kc_weigh_ops_generic;
@@ -36,5 +41,8 @@ const kc_weigh_ops *kc_weigh_table_of(kc_isa isa);
 kc_weigh_fn *kc_weigh_of(kc_dtype dtype);
 kc_scale_weights_fn *kc_scale_weights_of(kc_dtype dtype);
 kc_add_weighed_fn *kc_add_weighed_of(kc_dtype dtype);
+void kc_add_squares(double *into, const double *x, double weight, size_t n);
+void kc_add_distances(double *into, const double *x, const double *z, size_t ld,
+                      const double *weights, size_t n_rows, size_t n);
 
 #endif
