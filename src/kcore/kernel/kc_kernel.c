@@ -15,7 +15,6 @@
 
 #define MAX_NODES 1000
 #define MAX_DEPTH 32
-#define MAX_DEGREE 1000
 
 /* ---- What is known of an expression --------------------------------------------------------- */
 
@@ -322,8 +321,9 @@ kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel, int32_t degr
 {
     const kc_node node = {.op = &kc_operator_power, .params = {degree}};
 
-    if (degree < 0 || degree > MAX_DEGREE)
-        return kc_fail(err, KC_ERR_ARG, "degree is %d, must be 0 to %d", (int)degree, MAX_DEGREE);
+    if (degree < 0 || degree > KC_MAX_DEGREE)
+        return kc_fail(err, KC_ERR_ARG, "degree is %d, must be 0 to %d", (int)degree,
+                       KC_MAX_DEGREE);
     return combine(ctx, &kernel, 1, &node, NULL, out, err);
 }
 
@@ -334,8 +334,8 @@ kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel, kc_kernel **ou
 
 static kc_status check_coefficients(const double *coefs, int32_t n, kc_error *err)
 {
-    if (n < 1 || n > MAX_DEGREE + 1)
-        return kc_fail(err, KC_ERR_ARG, "n is %d, must be 1 to %d", (int)n, MAX_DEGREE + 1);
+    if (n < 1 || n > KC_MAX_DEGREE + 1)
+        return kc_fail(err, KC_ERR_ARG, "n is %d, must be 1 to %d", (int)n, KC_MAX_DEGREE + 1);
     for (int32_t i = 0; i < n; i++)
         if (!isfinite(coefs[i]))
             return kc_fail(err, KC_ERR_ARG, "coefs[%d] is %g, must be finite", (int)i, coefs[i]);
