@@ -395,6 +395,18 @@ static bool is_same_reading(const kc_kernel *a, int32_t reading_a, const kc_kern
     return x.n_bytes == z.n_bytes && memcmp(x.steps, z.steps, x.n_bytes) == 0;
 }
 
+/* Parameters, or the coefficients of a series. */
+static bool has_same_numbers(const kc_kernel *a, const kc_node *x, const kc_kernel *b,
+                             const kc_node *z)
+{
+    const kc_numbers p = kc_kernel_numbers(a, x), q = kc_kernel_numbers(b, z);
+    bool is_same = p.n == q.n;
+
+    for (size_t k = 0; is_same && k < p.n; k++)
+        is_same = p.values[k] == q.values[k];
+    return is_same;
+}
+
 bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b)
 {
     bool is_equal = a->n_nodes == b->n_nodes;
@@ -404,9 +416,7 @@ bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b)
 
         is_equal = x->leaf == z->leaf && x->op == z->op && x->function.pair == z->function.pair &&
                    x->function.block == z->function.block && x->function.data == z->function.data &&
-                   is_same_reading(a, x->reading, b, z->reading);
-        for (size_t k = 0; k < KC_MAX_PARAMS; k++)
-            is_equal = is_equal && x->params[k] == z->params[k];
+                   is_same_reading(a, x->reading, b, z->reading) && has_same_numbers(a, x, b, z);
     }
     return is_equal;
 }
