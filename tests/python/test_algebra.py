@@ -162,7 +162,7 @@ def test_what_users_write_is_read(text, kernel):
     ("text", "line", "column", "what"),
     [
         ("", 1, 1, "there is nothing"),
-        ("RBF(gamma=x)", 1, 11, "'x': this is not known; there are Delta, Exp"),
+        ("RBF(gamma=x)", 1, 11, "'x': this is not known; there are ANOVA, Add"),
         ("RBF() + Foo(2)", 1, 9, "'Foo': this is not known"),
         ("(RBF() +\n  Foo())", 2, 3, "'Foo': this is not known"),
         ("  RBF(-1)", 1, 3, "'RBF(-1)': gamma must be a finite number >= 0, got -1"),
