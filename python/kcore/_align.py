@@ -138,7 +138,7 @@ def _compile(kernel: Kernel, X: Any, points: Any) -> tuple[_core.CompiledKernel,
 
 def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
     """Return what is to be aligned with, centred: a column for each class, or one of targets."""
-    if task not in _TASKS:
+    if not (isinstance(task, str) and task in _TASKS):
         raise ValueError(f"task must be one of {', '.join(map(repr, _TASKS))}, got {brief(task)}")
     values = np.asarray(y)
     if values.shape != (n_samples,):

@@ -16,7 +16,7 @@ from kcore._kernelized import LINEAR_NODES, FitKernel, KernelLike
 from kcore._monomials import Products, levels
 from kcore._points import Float, Points
 from kcore._random import new_generator
-from kcore._validate import as_real, brief
+from kcore._validate import as_integer, as_real, brief
 from kcore.features import PolynomialMap
 from kcore.kernels import RBF, Kernel, Laplacian, Linear, Matern, Polynomial
 
@@ -525,7 +525,7 @@ def feature_map(
         kernel = Polynomial(1, 1.0, 0.0)
     if not isinstance(kernel, Polynomial):
         raise ValueError(f"{kernel!r} has no explicit map here; kcore.Nystroem maps every kernel")
-    if degree is not None and degree != kernel.degree:
+    if degree is not None and as_integer(degree, "degree", low=0, high=1000) != kernel.degree:
         raise ValueError(
             f"degree={degree!r}: the exact map of {kernel!r} has degree {kernel.degree}"
         )

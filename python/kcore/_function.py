@@ -64,10 +64,11 @@ class Function(Kernel):
     form: str | None = None
 
     def __post_init__(self) -> None:
-        if self.definiteness not in _DEFINITENESS:
+        known = self.definiteness
+        if not (isinstance(known, str) and known in _DEFINITENESS):
             words = ", ".join(map(repr, _DEFINITENESS))
             raise ValueError(f"definiteness must be one of {words}, got {brief(self.definiteness)}")
-        if self.form is not None and self.form not in _FORMS:
+        if self.form is not None and not (isinstance(self.form, str) and self.form in _FORMS):
             raise ValueError(f"form must be 'pair', 'block' or None, got {brief(self.form)}")
         if isinstance(self.function, Kernel):
             raise TypeError(f"function must not be a kernel, got {brief(self.function)}")

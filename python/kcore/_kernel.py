@@ -136,13 +136,13 @@ class Kernel(Differentiable):
             check_out(out, (x.shape[0],), x)
         return _core.diag(compiled, x, out, 0 if n_jobs is None else n_threads(n_jobs))
 
-    def section(self, x: ArrayLike | Any) -> Function:
+    def section(self, X: ArrayLike | Any) -> Function:
         """Return the function K(x, .) of the kernel's space: `kcore.rkhs`.
 
         Parameters
         ----------
-        x : array_like of shape (d,) or (1, d), str, or data frame of one row
-            One sample.
+        X : array_like of shape (d,) or (1, d), str, or data frame of one row
+            The sample x.
 
         Examples
         --------
@@ -153,7 +153,7 @@ class Kernel(Differentiable):
         """
         from kcore.rkhs import section  # which knows of kernels
 
-        return section(self, x)
+        return section(self, X)
 
     @property
     def definiteness(self) -> Definiteness:

@@ -49,6 +49,8 @@ _STRIP = 1 << 21  # kernel values that are made at once
 _ROUNDED = 1e-5
 _EXACT = 1e-9
 
+_MOST_ROWS = 2**31 - 1
+
 _LARGEST = 1e12  # of samples that are read as float32: squares and their sums stay finite
 
 Precision = Literal["auto", "float32", "float64"]
@@ -86,6 +88,8 @@ def check_samples(points: AnyPoints, kernel: _core.CompiledKernel | None, n_thre
 
     Returns the largest absolute value where samples are rows of numbers, else 0.
     """
+    if points.shape[0] > _MOST_ROWS:
+        raise ValueError(f"X has {points.shape[0]} rows, may have {_MOST_ROWS} at the most")
     if _is_table(points):
         assert kernel is not None  # only kernel objects read strings
         _core.diag(kernel, points, None, n_threads)

@@ -357,6 +357,23 @@ class KernelEstimator(Estimator):
         return "precomputed" if state.function is None else state.function
 
     @fitted
+    def support_vectors_(self) -> Any:
+        """The points kept; an empty array where kernel values were given.
+
+        Of a kernel on functions, they are the columns that are read, and behind them what the
+        functions made.
+        """
+        state: Expansion = self._fitted
+        vectors = state.support_vectors()
+        if vectors is None:
+            return np.empty((0, 0))
+        return as_scipy(vectors, state.sparse_type)
+
+
+class KernelPredictor(KernelEstimator):
+    """Base of learners that decide by an expansion: what it is, and what its terms are."""
+
+    @fitted
     def _expansion(self) -> _core.Function:
         return cast("Expansion", self._fitted).core_function()
 
@@ -423,19 +440,6 @@ class KernelEstimator(Estimator):
         if values.shape[1] == 1:
             return indices[:, 0], values[:, 0]
         return indices, values
-
-    @fitted
-    def support_vectors_(self) -> Any:
-        """The points kept; an empty array where kernel values were given.
-
-        Of a kernel on functions, they are the columns that are read, and behind them what the
-        functions made.
-        """
-        state: Expansion = self._fitted
-        vectors = state.support_vectors()
-        if vectors is None:
-            return np.empty((0, 0))
-        return as_scipy(vectors, state.sparse_type)
 
 
 def _check_square(points: Points) -> None:

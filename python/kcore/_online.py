@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kcore import _core, exceptions
-from kcore._kernelized import Expansion, KernelEstimator, Nodes, UserKernel
+from kcore._kernelized import Expansion, KernelPredictor, Nodes, UserKernel
 from kcore._plain import kernel_from_plain, kernel_to_plain
 from kcore._points import (
     CSR,
@@ -194,7 +194,7 @@ class FittedOnline(_core.SingleSampleState, Expansion):
         return self.reading == _core.READING_VOTES
 
 
-class OnlineEstimator(KernelEstimator, RuleEstimator):
+class OnlineEstimator(KernelPredictor, RuleEstimator):
     """Base of estimators that hold an online learner."""
 
     _fitted: FittedOnline

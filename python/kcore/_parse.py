@@ -83,7 +83,7 @@ class _Reader:
     def read(self) -> Kernel:
         if len(self.text) > MAX_LENGTH:
             raise ValueError(
-                f"parse: the text has {len(self.text)} characters, must have at most {MAX_LENGTH}"
+                f"text has {len(self.text)} characters, must have at most {MAX_LENGTH}"
             )
         self._scan()
         stripped = self.text.strip()
@@ -107,7 +107,7 @@ class _Reader:
         if not what and 1 <= line <= len(self.lines):
             what = self.lines[line - 1][column - 1 :]
         at = f"{brief(what)}: " if what else ""
-        return ValueError(f"parse: {brief(self.text)}, line {line}, column {column}: {at}{problem}")
+        return ValueError(f"text {brief(self.text)}, line {line}, column {column}: {at}{problem}")
 
     def _fault(self, node: Any, problem: str) -> ValueError:
         lines = self.text.strip().split("\n")

@@ -16,7 +16,7 @@ from kcore._base import (
     fitted,
 )
 from kcore._fitted_svm import FittedSVM, as_start, same_classes, spread
-from kcore._kernelized import KernelEstimator, UserKernel
+from kcore._kernelized import KernelPredictor, UserKernel
 from kcore._points import CSR, Points, array_type, take_rows
 from kcore._progress import ProgressCallback, print_line
 from kcore._report import FitReport
@@ -37,7 +37,7 @@ _SHAPES = {"ovr": True, "ovo": False}
 # ---- All five
 
 
-class SVM(KernelEstimator):
+class SVM(KernelPredictor):
     """What the five machines share: kernels, the call of the core, and attributes."""
 
     _type: ClassVar[int]

@@ -19,6 +19,7 @@ from kcore._kernel_maps import as_type, refuse_asymmetric, rows_of
 from kcore._kernelized import UserKernel, call_kernel, check_values
 from kcore._points import as_scipy
 from kcore._validate import (
+    as_flag,
     as_objects,
     as_points,
     as_real,
@@ -158,6 +159,7 @@ def check_psd(
     K, eps = _matrix(K_or_kernel, X)
     n = len(K)
     limit = n * eps * float(np.linalg.norm(K)) if limit is None else limit
+    conditional = as_flag(conditional, "conditional")
     if conditional:
         K = _without_mean(K)
     if len(K) == 0:  # of one sample, 0 is the only vector that sums to zero
@@ -165,10 +167,10 @@ def check_psd(
     found, vectors = eigh(K, subset_by_index=(0, 0), overwrite_a=True, check_finite=False)
     least = float(found[0])
     if least >= -limit:
-        return PSDCheck(True, least, limit, None, bool(conditional))
+        return PSDCheck(True, least, limit, None, conditional)
     vector = _with_mean(vectors[:, 0]) if conditional else vectors[:, 0]
     vector = vector if vector[np.abs(vector).argmax()] > 0 else -vector
-    return PSDCheck(False, least, limit, vector, bool(conditional))
+    return PSDCheck(False, least, limit, vector, conditional)
 
 
 def _reflection(n: int) -> Array:
@@ -291,7 +293,7 @@ def _source(K_or_kernel: Any, X: Any) -> _Source:
             raise TypeError("X is for kernels, K_or_kernel is none: give one or the other")
         return _of_matrix(K_or_kernel)
     if X is None:
-        raise TypeError("X must be samples where a kernel is given, got None")
+        raise TypeError("X must be samples where K_or_kernel is a kernel, got None")
     return (
         _of_kernel(K_or_kernel, X)
         if isinstance(K_or_kernel, Kernel)

@@ -130,6 +130,8 @@ class Function:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernel must be a kernel of kcore.kernels, got {brief(kernel)}")
         points = kernel._read(X, "X")
+        if points.shape[1] >= 2**31:
+            raise ValueError(f"X has {points.shape[1]} columns, may have {2**31 - 1} at the most")
         coef = as_reals(coefficients, "coefficients")
         if coef.shape != (points.shape[0],):
             raise ValueError(
@@ -423,18 +425,20 @@ def _from_numbers(
     return Function._of(cast("Kernel", kernel_from_plain(kernel)), core, known)
 
 
-def section(kernel: Kernel, x: Any) -> Function:
+def section(kernel: Kernel, X: Any) -> Function:
     """Return the function K(x, .) of one sample."""
-    X = x
-    if isinstance(x, str | bytes):
-        X = [x]
-    elif isinstance(x, list | tuple | np.ndarray) and not isinstance(x, np.ma.MaskedArray):
-        array = np.asarray(x)
+    if isinstance(X, str | bytes):
+        X = [X]
+    elif isinstance(X, list | tuple | np.ndarray) and not isinstance(X, np.ma.MaskedArray):
+        try:
+            array = np.asarray(X)
+        except ValueError:  # rows of different lengths, which are refused below
+            array = np.empty((0, 0))
         if array.ndim == 1 and array.dtype.kind in "biuf":
             X = array[None]
-    n = kernel._read(X, "x").shape[0]
+    n = kernel._read(X, "X").shape[0]
     if n != 1:
-        raise ValueError(f"x must be one sample, got {n} of them")
+        raise ValueError(f"X must be one sample, got {n} of them")
     return Function(kernel, X, [1.0])
 
 

@@ -106,7 +106,7 @@ def is_documented(warning: warnings.WarningMessage) -> bool:
     kinds = ConvergenceWarning | DataConversionWarning | IndefiniteKernelWarning
     if issubclass(warning.category, kinds):
         return True
-    return "feature names" in str(warning.message)
+    return any(words in str(warning.message) for words in ("feature names", "n_components="))
 
 
 def assert_names(error: Exception, values: dict[str, Any], case: Case) -> None:

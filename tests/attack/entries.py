@@ -39,7 +39,15 @@ GOOD: dict[str, Callable[[], Any]] = {
     "f": lambda: lambda X: np.ones(X.shape[0]),
     "classes": lambda: [0, 1],
     "other": lambda: kernels.Laplacian(),
+    "K_or_kernel": lambda: np.eye(hostile.N),
+    "coefficients": lambda: [1.0, 0.5],
+    "function": lambda: lambda A, B: np.ones((A.shape[0], B.shape[0])),
+    "kernels": lambda: [kernels.RBF(), kernels.Linear()],
+    "text": lambda: "RBF(gamma=0.5) + 2 * Linear()",
 }
+
+CHAINS = (kernels.Sum, kernels.Product)  # they take any number of operands, of any names
+MAPPED = (kernels.Linear, kernels.Polynomial, kernels.RBF)  # they have an explicit map
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "kernel + other": operator.add,
@@ -100,7 +108,8 @@ def _is_record(value: Any) -> bool:
     if not inspect.isclass(value):
         return False
     is_tuple = issubclass(value, tuple)
-    return issubclass(value, BaseException) or is_tuple or value.__name__ == "FitReport"
+    is_result = value.__name__ in ("Alignment", "CauchySchwarzCheck", "FitReport", "PSDCheck")
+    return issubclass(value, BaseException) or is_tuple or is_result
 
 
 @functools.cache
@@ -126,6 +135,8 @@ def _methods(name: str, owner: Any) -> list[Entry]:
         value = getattr(owner, method)
         is_own = str(getattr(value, "__module__", "")).startswith("kcore")
         is_public = not method.startswith("_") or method == "__call__"
+        if method == "feature_map" and owner not in MAPPED:
+            continue
         if is_own and is_public and inspect.isfunction(value):
             parameters = _names(owner) if hasattr(owner, "fit") else ()
             found.append(Entry(f"{name}.{method}", value, owner, _names(value)[1:], parameters))
@@ -133,6 +144,8 @@ def _methods(name: str, owner: Any) -> list[Entry]:
 
 
 def _names(function: Any) -> tuple[str, ...]:
+    if function in CHAINS:
+        return ("k1", "k2")
     try:
         found = inspect.signature(function).parameters.values()
     except ValueError:  # of compiled functions without arguments
@@ -149,6 +162,10 @@ def learner(owner: Any, is_fitted: bool = True) -> Any:
     made = owner()
     if hasattr(made, "time_limit"):
         made.time_limit = 2.0  # whatever it is given to learn
+    if isinstance(made, kcore.Nystroem):
+        made.n_components = 5  # of the few good samples
+    if hasattr(made, "fit_inverse_transform"):
+        made.fit_inverse_transform = True
     if not is_fitted:
         return made
     y = hostile.good_labels() if not hasattr(made, "epsilon") else np.linspace(0, 1, hostile.N)
@@ -161,7 +178,8 @@ def receiver(entry: Entry, is_fitted: bool = True) -> Any:
         return None
     if entry.is_learner:
         return learner(entry.owner, is_fitted)
-    return entry.owner(**_good(entry.owner, _names(entry.owner)))
+    good = _good(entry.owner, _names(entry.owner))
+    return entry.owner(*good.values()) if entry.owner in CHAINS else entry.owner(**good)
 
 
 def _good(function: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -189,16 +207,23 @@ def run(entry: Entry, me: Any, values: dict[str, Any]) -> Any:
         if name in values:
             setattr(me, name, values[name])
     given = _good(entry.call, entry.arguments)
-    if isinstance(me, kernels.Kernel) and me._reads_strings():
+    if isinstance(me, kernels.Delta):
         given |= {name: hostile.good_strings() for name in ("X", "Z") if name in given}
     if isinstance(me, HISTOGRAM_KERNELS):
         given |= {name: abs(hostile.good_samples()) for name in ("X", "Z") if name in given}
+    if entry.name.endswith(".inverse_transform"):
+        given["X"] = np.ones((3, getattr(me.__dict__.get("_fitted"), "n_columns", 1)))
+    if entry.name.endswith(".section"):
+        given["X"] = given["X"][:1]
+    if entry.name.endswith(".feature_map") and "n_components" not in values:
+        given["degree"] = getattr(me, "degree", 1)
     given |= {name: values[name] for name in entry.arguments if name in values}
     if entry.name in OPERATORS:
         return entry.call(*(given[name] for name in entry.arguments))
     if entry.name.split(".")[-1] == "partial_fit" and not me.__sklearn_is_fitted__():
         given.setdefault("classes", [0, 1])
-    positional = [given.pop(name) for name in ("X", "Z", "y", "k1", "k2") if name in given]
+    first = ("K_or_kernel", "kernels", "X", "Z", "y", "k1", "k2")
+    positional = [given.pop(name) for name in first if name in given]
     if me is None:
         return entry.call(*positional, **given)
     return entry.call(me, *positional, **given)

@@ -53,9 +53,9 @@ static const big_gram grams[] = {
     {"wide dense", 400, 60000, 0, true, KC_F32, OP_LINEAR, 1},
     {"wide dense f64", 300, 60000, 0, true, KC_F64, OP_LINEAR, 1},
     {"sparse", 4000, 5000, 500, false, KC_F32, OP_RBF, 1},
-    {"sparse by l1", 3000, 2000, 10, false, KC_F32, OP_LAPLACIAN, 1},
-    {"wide sparse by l1", 1500, 100000, 200, false, KC_F64, OP_LAPLACIAN, 1},
-    {"wide dense rows by l1", 400, 50000, 10, true, KC_F32, OP_LAPLACIAN, 1},
+    {"sparse by l1", 5000, 1000, 10, false, KC_F32, OP_LAPLACIAN, 1},
+    {"wide sparse by l1", 6000, 100000, 600, false, KC_F64, OP_LAPLACIAN, 1},
+    {"wide dense rows by l1", 1500, 50000, 30, true, KC_F32, OP_LAPLACIAN, 1},
     {"a sum of many", 2000, 50, 0, true, KC_F32, OP_RBF, 300},
 };
 

@@ -202,7 +202,7 @@ def test_other_text_is_refused_by_place(text, line, column, what):
     with pytest.raises(ValueError) as caught:
         parse(text)
     said = str(caught.value)
-    assert said.startswith("parse: ")
+    assert said.startswith("text ")
     assert re.search(rf"line {line}, column {column}\b", said), said
     assert what in said
 
@@ -230,7 +230,7 @@ def test_other_text_is_refused_by_place(text, line, column, what):
     ids=lambda text: text[:8].encode("unicode_escape").decode(),
 )
 def test_hostile_text_is_an_error_like_any_other(text):
-    with pytest.raises(ValueError, match="parse: "):
+    with pytest.raises(ValueError, match="text "):
         parse(text)
 
 
@@ -244,7 +244,7 @@ def test_any_text_is_a_kernel_or_a_value_error(text):
         found = parse(text)
     except ValueError as caught:
         found, said = None, str(caught)
-    assert isinstance(found, Kernel) or said.startswith("parse: ")
+    assert isinstance(found, Kernel) or said.startswith("text ")
 
 
 def test_only_text_is_read():

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import kcore
 from kcore._base import Estimator
-from kcore.kernels import RBF, Kernel
+from kcore.kernels import RBF, Kernel, Linear
 from kcore.maps import RandomFourierMap
 from processes import in_child
 
@@ -124,6 +124,7 @@ OTHERS = {
     "classes": [0, 1],
     "coef": np.ones(D),
     "K_or_kernel": RBF(),
+    "kernels": [RBF(), Linear()],
 }
 
 
@@ -195,6 +196,7 @@ def kernel_of(cls):
     known = inspect.signature(cls).parameters
     parts = {"kernel": RBF(), "k1": RBF(), "k2": RBF(), "factor": 2.0, "degree": 2, "columns": [0]}
     parts |= {"phi": row_sums, "matrix": np.eye(D), "f": row_sums}
+    parts |= {"coefficients": [1.0, 0.5], "function": lambda A, B: A @ B.T}
     needed = {n: parts[n] for n, p in known.items() if p.default is p.empty and n in parts}
     if any(p.kind is p.VAR_POSITIONAL for p in known.values()):
         return cls(RBF(), RBF())
