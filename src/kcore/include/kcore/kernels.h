@@ -162,10 +162,10 @@ KC_API KC_MUST_CHECK kc_status kc_diag(kc_context *ctx, const kc_run *run, const
 /* ---- Gradients ---------------------------------------------------------------------------- */
 
 /* A parameter by which a kernel is differentiated: all real ones of its leaves and combinations, in
- * postfix order, but whole numbers and those that take a few values only, as nu of matern.  Where
- * factors f_t are the last that a leaf reads its columns by (kc_kernel_on_factors), column t counts
- * f_t^2 fold in x.z and |x - z|^2, |f_t| fold in sum |x - z|: that weight is a parameter of the
- * leaf, behind its own. */
+ * postfix order, but whole numbers and those that take a few values only, as nu of matern; each
+ * coefficient of a series is one.  Where factors f_t are the last that a leaf reads its columns by
+ * (kc_kernel_on_factors), column t counts f_t^2 fold in x.z and |x - z|^2, |f_t| fold in
+ * sum |x - z|: that weight is a parameter of the leaf, behind its own. */
 typedef struct kc_kernel_param {
     size_t struct_size; /* sizeof(kc_kernel_param), set by the caller */
     int32_t node;       /* the number of the leaf or combination that it belongs to */
