@@ -7,6 +7,7 @@
 #   make attack          ten minutes of random attacks (ATTACK_MINUTES=, ATTACK_SEED=)
 #   make bench-kernels   kernel evaluations against NumPy and scikit-learn
 #   make bench-svm       support vector machines against other libraries
+#   make bench-gradient  gradients of kernels beside their Gram matrices
 #   make bench-perceptron  passes of the perceptron against scikit-learn
 #   make bench-online    what one sample costs an online learner
 #   make bench-decomposition  KernelPCA and Nystroem against scikit-learn
@@ -81,18 +82,19 @@ package_sources := meson.build meson.options pyproject.toml \
 
 # ---- Uses -----------------------------------------------------------------------------------
 
-.PHONY: demo bench bench-kernels bench-svm bench-online bench-perceptron bench-decomposition
+.PHONY: demo bench bench-kernels bench-gradient bench-svm bench-online bench-perceptron bench-decomposition
 demo: .venv/has-kcore
 	@python examples/demo.py
 
 # bench/python/bench_<name>.py; BENCH_ARGS="--help" shows what each takes.
-bench-kernels bench-svm bench-online bench-perceptron bench-decomposition: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
+bench-kernels bench-gradient bench-svm bench-online bench-perceptron bench-decomposition: bench-%: .venv/has-bench .venv/has-kcore build/release/build.ninja
 	@unset MAKEFLAGS; ninja -C build/release --quiet
 	@python bench/python/bench_$*.py $(BENCH_ARGS)
 
 # One after the other, whatever -j says.
 bench:
 	@$(MAKE) --no-print-directory bench-kernels
+	@$(MAKE) --no-print-directory bench-gradient
 	@$(MAKE) --no-print-directory bench-svm
 	@$(MAKE) --no-print-directory bench-online
 	@$(MAKE) --no-print-directory bench-perceptron

@@ -254,6 +254,24 @@ cdef extern from "kcore/kcore.h" nogil:
         kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
         kc_dtype out_dtype, void *out, kc_error *err)
 
+    # ---- Gradients
+
+    ctypedef struct kc_kernel_param:
+        size_t struct_size
+        int32_t node
+        const char *kernel
+        const char *name
+        int64_t entry
+        double value
+
+    int64_t kc_kernel_param_count(const kc_kernel *kernel)
+    kc_status kc_kernel_param_at(
+        const kc_kernel *kernel, int64_t index, kc_kernel_param *out, kc_error *err)
+    kc_status kc_kernel_gradient(
+        kc_context *ctx, const kc_run *run, const kc_kernel *kernel, const kc_points *x,
+        const kc_points *z, const kc_points *weights, kc_dtype dtype, double *out, int64_t n_out,
+        kc_error *err)
+
     # ---- Functions
 
     ctypedef enum kc_decoder:

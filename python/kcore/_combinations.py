@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from kcore._gradient import NodeSlopes, Slope
 from kcore._kernel import (
     ATOM,
     MAX_DEGREE,
@@ -359,6 +360,9 @@ class PowerSeries(Kernel):
 
     def _nodes(self) -> list[Node]:
         return [*self.kernel._nodes(), ("series", self.coefficients)]
+
+    def _take_slopes(self, nodes: list[NodeSlopes]) -> dict[str, Slope]:
+        return {"coefficients": nodes.pop().lists["coefficients"]}
 
 
 def _as_coefficients(given: Any) -> tuple[float, ...]:

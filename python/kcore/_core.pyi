@@ -55,6 +55,14 @@ def gram(
 def diag(
     kernel: CompiledKernel, x: AnyPoints, out: NDArray[Float] | None, n_threads: int
 ) -> NDArray[Float]: ...
+def kernel_params(kernel: CompiledKernel) -> list[tuple[int, str, str, int]]: ...
+def gradient(
+    kernel: CompiledKernel,
+    x: AnyPoints,
+    z: AnyPoints | None,
+    weights: NDArray[Float],
+    n_threads: int,
+) -> NDArray[np.float64]: ...
 
 @final
 class Run:

@@ -465,11 +465,11 @@ cdef int64_t leading_dimension(
 
 
 # ---- The rest, by subject
-#
 # Parts of one module, not modules: each extension links the C core statically, and a second copy
 # of it would count forks and choose its loops by itself.
 include "_progress.pxi"
 include "_arrays.pxi"
+include "_gradient.pxi"
 include "_svm.pxi"
 include "_perceptron.pxi"
 include "_online.pxi"

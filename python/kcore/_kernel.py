@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._binding import Bound, Scope, Source, bind
+from kcore._gradient import Differentiable
 from kcore._points import AnyPoints, Float, refuse_other_texts, texts_of
 from kcore._tables import as_table
 from kcore._threads import n_threads
@@ -40,7 +41,7 @@ _K = TypeVar("_K", bound="Kernel")
 SUM, PRODUCT, POWER, ATOM = range(4)
 
 
-class Kernel:
+class Kernel(Differentiable):
     """Base of all kernels: what they share is here, what they are is in their fields.
 
     Kernels are values: immutable, hashable, equal where class and parameters are equal, and
@@ -52,6 +53,7 @@ class Kernel:
 
     _binding: ClassVar[int] = ATOM
     _by_column: ClassVar[tuple[str, ...]] = ()  # parameters that may be a number for each column
+    _has_gradient: ClassVar[bool] = True  # by all its real parameters
     _compiled: _core.CompiledKernel  # made at the first use, never pickled
 
     def __call__(

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from kcore._combinations import written
+from kcore._gradient import NodeSlopes, Slope
 from kcore._kernel import ATOM, POWER, PRODUCT, Kernel, Node, set_fields
 from kcore._readings import ReadLike, Selected
 from kcore._validate import as_real, as_reals, brief
@@ -347,6 +350,14 @@ class Hamming(Kernel):
             nodes += [("hamming", ()), ("on", (column,)), ("scaled", (weight,))]
             nodes += [("sum", ())] if column > 0 else []
         return [*nodes, ("scaled", (1 / sum(self.weights),))]
+
+    def _take_slopes(self, nodes: list[NodeSlopes]) -> dict[str, Slope]:
+        """By the factor of each column, and by 1 / sum(weights), which every weight changes."""
+        if self.weights is None:
+            return {}
+        factors = [nodes.pop().slopes["factor"] for _ in self.weights]
+        of_sum = nodes.pop().slopes["factor"]
+        return {"weights": np.array(factors) - of_sum / sum(self.weights) ** 2}
 
 
 @dataclass(frozen=True, repr=False)

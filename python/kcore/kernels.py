@@ -409,6 +409,7 @@ class Periodic(Kernel):
     periodicity: Numbers = 1.0
 
     _by_column: ClassVar[tuple[str, ...]] = ("length_scale", "periodicity")
+    _has_gradient: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         set_fields(

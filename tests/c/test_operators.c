@@ -1,5 +1,6 @@
 /* kernel/kc_operators.c: series of powers, and what is known of them.  The values of the other
  * operators: test_kernel_expr.c. */
+#include "kernel/kc_kernel.h"
 #include "kernel_case.h"
 
 #define N ((size_t)45)
@@ -157,6 +158,23 @@ static void coefficients_that_cannot_be_are_refused(void)
     kc_kernel_free(ctx, linear);
 }
 
+static void series_are_equal_where_their_coefficients_are(void)
+{
+    static const double one[] = {1, 2, 3}, other[] = {1, 2, 4};
+    kc_kernel *linear = leaf("linear", NULL, 0);
+    kc_kernel *a = series_of(linear, one, 3), *same = series_of(linear, one, 3);
+    kc_kernel *b = series_of(linear, other, 3), *shorter = series_of(linear, one, 2);
+
+    CHECK(kc_kernel_is_equal(a, same));
+    CHECK(!kc_kernel_is_equal(a, b));
+    CHECK(!kc_kernel_is_equal(a, shorter) && !kc_kernel_is_equal(shorter, a));
+    kc_kernel_free(ctx, shorter);
+    kc_kernel_free(ctx, b);
+    kc_kernel_free(ctx, same);
+    kc_kernel_free(ctx, a);
+    kc_kernel_free(ctx, linear);
+}
+
 int main(void)
 {
     ctx = new_context();
@@ -164,6 +182,7 @@ int main(void)
     RUN(a_series_of_some_columns_keeps_its_coefficients);
     RUN(series_are_as_definite_as_their_powers);
     RUN(coefficients_that_cannot_be_are_refused);
+    RUN(series_are_equal_where_their_coefficients_are);
     kc_context_free(ctx);
     return kc_test_end();
 }

@@ -84,9 +84,69 @@ static void whole_numbers_add_up_exactly(void)
     }
 }
 
+static void weights_are_scaled_and_added_for_every_length(void)
+{
+    for (int isa = 0; isa < KC_N_ISAS; isa++) {
+        const kc_weigh_ops *ops = kc_weigh_table_of((kc_isa)isa);
+        input in;
+
+        if (!kc_isa_is_there((kc_isa)isa))
+            continue;
+        fill(&in, 2);
+        for (size_t n = 0; n <= MAX_N; n++) {
+            double narrow[MAX_N] = {0}, wide[MAX_N] = {0}, more[MAX_N] = {0}, sums[MAX_N] = {0};
+
+            memcpy(narrow, in.coef, n * sizeof *narrow);
+            memcpy(wide, in.coef, n * sizeof *wide);
+            ops->scale_f32(narrow, in.narrow, n);
+            ops->scale_f64(wide, in.wide, n);
+            ops->add_f32(more, in.narrow, in.coef, n);
+            ops->add_f64(sums, in.wide, in.coef, n);
+            for (size_t j = 0; j < n; j++) {
+                CHECK(narrow[j] == in.coef[j] * (double)in.narrow[j] && more[j] == narrow[j]);
+                CHECK(wide[j] == in.coef[j] * in.wide[j] && sums[j] == wide[j]);
+            }
+            for (size_t j = n; j < MAX_N; j++)
+                CHECK(narrow[j] == 0 && wide[j] == 0 && more[j] == 0 && sums[j] == 0);
+        }
+    }
+}
+
+static void squares_and_distances_are_added_for_every_length(void)
+{
+    enum { LD = 72, N_ROWS = 9 };
+    double z[N_ROWS * LD] = {0}, x[LD] = {0};
+    input in;
+
+    fill(&in, 3);
+    memcpy(x, in.wide, sizeof in.wide);
+    for (size_t j = 0; j < N_ROWS; j++)
+        memcpy(z + j * LD, in.coef + j * 7, MAX_N * sizeof *z);
+    for (int isa = 0; isa < KC_N_ISAS; isa++) {
+        const kc_weigh_ops *ops = kc_weigh_table_of((kc_isa)isa);
+
+        for (size_t n = 0; kc_isa_is_there((kc_isa)isa) && n <= MAX_N; n++) {
+            double squares[LD] = {0}, apart[LD] = {0};
+
+            ops->add_squares(squares, x, 0.7, n);
+            ops->add_distances(apart, x, z, LD, in.coef, N_ROWS, n);
+            for (size_t t = 0; t < LD; t++) {
+                double wanted = 0;
+
+                for (size_t j = 0; t < n && j < N_ROWS; j++)
+                    wanted += in.coef[j] * fabs(x[t] - z[j * LD + t]);
+                CHECK_NEAR(apart[t], wanted, 40 * 0x1p-53 * N_ROWS);
+                CHECK_NEAR(squares[t], t < n ? 0.7 * x[t] * x[t] : 0, 4 * 0x1p-53);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     RUN(sums_are_right_for_every_length_and_number_of_rows);
     RUN(whole_numbers_add_up_exactly);
+    RUN(weights_are_scaled_and_added_for_every_length);
+    RUN(squares_and_distances_are_added_for_every_length);
     return kc_test_end();
 }

@@ -42,12 +42,11 @@ typedef struct gram_job {
     size_t ld;
     char *workspace; /* of all workers, one after the other */
     size_t workspace_bytes;
-    atomic_size_t overflow; /* the first entry that is not finite, row by row; or NONE, NO_ENTRY */
+    atomic_size_t
+        overflow; /* the first entry that is not finite, row by row; or NONE, KC_NO_ENTRY */
 } gram_job;
 
-/* No overflow; one inside the expression that left no trace in the result. */
-#define NONE SIZE_MAX
-#define NO_ENTRY (SIZE_MAX - 1)
+#define NONE SIZE_MAX /* no overflow */
 
 static void choose_chunk(gram_job *job, size_t work)
 {
@@ -91,10 +90,10 @@ static void note_overflow(gram_job *job, const kc_block *block)
 {
     const kc_dtype dtype = job->x->dtype;
     const kc_ops *ops = kc_ops_of(dtype);
-    size_t found = NO_ENTRY, before = atomic_load(&job->overflow);
+    size_t found = KC_NO_ENTRY, before = atomic_load(&job->overflow);
 
-    for (size_t i = 0; i < block->n_rows && found == NO_ENTRY; i++)
-        for (size_t j = 0; j < block->n_cols && found == NO_ENTRY; j++)
+    for (size_t i = 0; i < block->n_rows && found == KC_NO_ENTRY; i++)
+        for (size_t j = 0; j < block->n_cols && found == KC_NO_ENTRY; j++)
             if (!ops->all_finite(kc_at(block->out, i * block->ld + j, dtype), 1))
                 found = (block->row_begin + i) * job->z->n + block->col_begin + j;
     while (found < before && !atomic_compare_exchange_weak(&job->overflow, &before, found))
@@ -128,12 +127,11 @@ static void fill_chunk(void *data, size_t chunk, int32_t worker)
         mirror_block(job, &block);
 }
 
-static kc_status fail_overflow(const kc_call *call, const kc_packed *x, const kc_packed *z,
-                               size_t place)
+kc_status kc_gram_fail(const kc_call *call, const kc_packed *x, const kc_packed *z, size_t place)
 {
     const char *type = x->dtype == KC_F64 ? "float64" : "float32";
 
-    if (place == NO_ENTRY)
+    if (place == KC_NO_ENTRY)
         return kc_fail(call->err, KC_ERR_RANGE,
                        "kernel of %s and %s: a term overflows %s; scale the data, or lower gamma "
                        "or the degree",
@@ -193,7 +191,7 @@ kc_status kc_gram_fill(kc_call *call, const kc_plan *plan, void *out, size_t ld)
         return kc_fail_nomem(call->err);
     KC_TRY(status);
     place = atomic_load(&job.overflow);
-    return place == NONE ? KC_OK : fail_overflow(call, x, z, place);
+    return place == NONE ? KC_OK : kc_gram_fail(call, x, z, place);
 }
 
 /* The place on the diagonal of the first value that is not finite. */
@@ -202,7 +200,7 @@ static size_t first_overflow(const kc_packed *x, void *out)
     for (size_t i = 0; i < x->n; i++)
         if (!kc_ops_of(x->dtype)->all_finite(kc_at(out, i, x->dtype), 1))
             return i * x->n + i;
-    return NO_ENTRY;
+    return KC_NO_ENTRY;
 }
 
 kc_status kc_gram_diag(kc_call *call, const kc_plan *plan, void *out)
@@ -213,5 +211,5 @@ kc_status kc_gram_diag(kc_call *call, const kc_plan *plan, void *out)
         return kc_fail_nomem(call->err);
     return kc_plan_diag(plan, 0, plan->x->n, out, workspace)
                ? KC_OK
-               : fail_overflow(call, plan->x, plan->x, first_overflow(plan->x, out));
+               : kc_gram_fail(call, plan->x, plan->x, first_overflow(plan->x, out));
 }

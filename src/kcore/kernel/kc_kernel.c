@@ -15,7 +15,6 @@
 
 #define MAX_NODES 1000
 #define MAX_DEPTH 32
-#define MAX_DEGREE 1000
 
 /* ---- What is known of an expression --------------------------------------------------------- */
 
@@ -322,8 +321,9 @@ kc_status kc_kernel_power(kc_context *ctx, const kc_kernel *kernel, int32_t degr
 {
     const kc_node node = {.op = &kc_operator_power, .params = {degree}};
 
-    if (degree < 0 || degree > MAX_DEGREE)
-        return kc_fail(err, KC_ERR_ARG, "degree is %d, must be 0 to %d", (int)degree, MAX_DEGREE);
+    if (degree < 0 || degree > KC_MAX_DEGREE)
+        return kc_fail(err, KC_ERR_ARG, "degree is %d, must be 0 to %d", (int)degree,
+                       KC_MAX_DEGREE);
     return combine(ctx, &kernel, 1, &node, NULL, out, err);
 }
 
@@ -334,8 +334,8 @@ kc_status kc_kernel_exp(kc_context *ctx, const kc_kernel *kernel, kc_kernel **ou
 
 static kc_status check_coefficients(const double *coefs, int32_t n, kc_error *err)
 {
-    if (n < 1 || n > MAX_DEGREE + 1)
-        return kc_fail(err, KC_ERR_ARG, "n is %d, must be 1 to %d", (int)n, MAX_DEGREE + 1);
+    if (n < 1 || n > KC_MAX_DEGREE + 1)
+        return kc_fail(err, KC_ERR_ARG, "n is %d, must be 1 to %d", (int)n, KC_MAX_DEGREE + 1);
     for (int32_t i = 0; i < n; i++)
         if (!isfinite(coefs[i]))
             return kc_fail(err, KC_ERR_ARG, "coefs[%d] is %g, must be finite", (int)i, coefs[i]);
@@ -395,6 +395,18 @@ static bool is_same_reading(const kc_kernel *a, int32_t reading_a, const kc_kern
     return x.n_bytes == z.n_bytes && memcmp(x.steps, z.steps, x.n_bytes) == 0;
 }
 
+/* Parameters, or the coefficients of a series. */
+static bool has_same_numbers(const kc_kernel *a, const kc_node *x, const kc_kernel *b,
+                             const kc_node *z)
+{
+    const kc_numbers p = kc_kernel_numbers(a, x), q = kc_kernel_numbers(b, z);
+    bool is_same = p.n == q.n;
+
+    for (size_t k = 0; is_same && k < p.n; k++)
+        is_same = p.values[k] == q.values[k];
+    return is_same;
+}
+
 bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b)
 {
     bool is_equal = a->n_nodes == b->n_nodes;
@@ -404,9 +416,7 @@ bool kc_kernel_is_equal(const kc_kernel *a, const kc_kernel *b)
 
         is_equal = x->leaf == z->leaf && x->op == z->op && x->function.pair == z->function.pair &&
                    x->function.block == z->function.block && x->function.data == z->function.data &&
-                   is_same_reading(a, x->reading, b, z->reading);
-        for (size_t k = 0; k < KC_MAX_PARAMS; k++)
-            is_equal = is_equal && x->params[k] == z->params[k];
+                   is_same_reading(a, x->reading, b, z->reading) && has_same_numbers(a, x, b, z);
     }
     return is_equal;
 }

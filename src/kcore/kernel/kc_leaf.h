@@ -11,7 +11,8 @@
 #include "simd/kc_ops.h"
 
 #define KC_MAX_PARAMS 4
-#define KC_MAX_TILES 16 /* of base values that several leaves read */
+#define KC_MAX_DEGREE 1000 /* of powers and series */
+#define KC_MAX_TILES 16    /* of base values that several leaves read */
 
 /* What a base takes: parts of numbers, of strings, samples of several parts. */
 #define KC_TAKES_NUMBERS (1u << KC_DENSE | 1u << KC_CSR)
@@ -65,6 +66,15 @@ struct kc_leaf {
     double (*exp_factor)(const double *params);
     void (*map)(const double *params, kc_dtype dtype, void *k, size_t n);
 
+    /* out = d value / d parameter k of n pairs, or with k = KC_OF_BASE d value / d base, 0 where
+     * that has no limit; base and value are what block and formula gave.  Every leaf with real
+     * parameters needs it to take part in a gradient; without it, it is refused there. */
+    void (*slope)(const double *params, int32_t k, kc_dtype dtype, const void *base,
+                  const void *value, void *out, size_t n);
+    const kc_base *slope_base; /* what `slope` is given as base, where values of the leaf's own are
+                                  not enough; it reads what that reads, in no more workspace */
+    uint32_t choices; /* bit k: parameter k takes some values only, there is no slope by it */
+
     /* What the parameters must be, where that is more than a range of each; NULL where they are. */
     const char *(*fault)(const double *params);
 };
@@ -79,7 +89,7 @@ extern const kc_leaf kc_leaf_function; /* has no row in the table: it needs more
 
 extern const kc_base kc_base_dot, kc_base_sq_dist, kc_base_l1, kc_base_min, kc_base_minmax;
 extern const kc_base kc_base_chi2, kc_base_tanimoto, kc_base_equal, kc_base_anova;
-extern const kc_base kc_base_same_string;
+extern const kc_base kc_base_anova_slope, kc_base_same_string;
 
 kc_definiteness kc_always_positive(const kc_node *leaf);
 
@@ -88,6 +98,17 @@ KC_INLINE bool kc_leaf_has_formula(const kc_node *leaf)
 {
     return leaf->leaf->exp_factor != NULL || leaf->leaf->map != NULL;
 }
+
+/* For kc_leaf.slope: by what the leaf reads. */
+#define KC_OF_BASE (-1)
+
+/* The slope of exp(-gamma base): -base K by gamma, the first parameter, and -gamma K by the base.
+ */
+void kc_exp_slope(const double *params, int32_t k, kc_dtype dtype, const void *base,
+                  const void *value, void *out, size_t n);
+
+/* Whether the leaf's value has a slope by parameter k: all real ones but choices. */
+bool kc_leaf_is_smooth(const kc_leaf *leaf, int32_t k);
 
 /* The leaf's formula, on n base values of that type. */
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n);
@@ -98,12 +119,30 @@ typedef struct kc_numbers {
     size_t n;
 } kc_numbers;
 
+/* Values of a row: of the operands (the second one NULL where there is none) and of the result. */
+typedef struct kc_row_values {
+    const void *operands[2];
+    const void *result;
+    kc_dtype dtype;
+} kc_row_values;
+
 struct kc_operator {
     const char *name;
     size_t n_operands;
     kc_definiteness (*definiteness)(kc_numbers given, const kc_definiteness *operands);
     /* On n values of one row: `k` is the first operand and the result, `other` the second. */
     void (*apply)(kc_numbers given, const kc_ops *ops, void *k, const void *other, size_t n);
+
+    /* What a gradient needs (kc_tape.c), of n values of one row.  factors = d value / d operand
+     * `which`, found of the values of both operands and of the result; a sum passes on what it
+     * gets, a normalization needs more than a row.  Without it, others are refused. */
+    void (*slope)(kc_numbers given, const kc_ops *ops, size_t which, const kc_row_values *row,
+                  void *factors, size_t n);
+    const char *real_param; /* the name of what it has a slope by: its one parameter, or each
+                               coefficient of a series; NULL: nothing */
+    /* out = d value / d given.values[k] */
+    void (*param_slope)(kc_numbers given, const kc_ops *ops, size_t k, const kc_row_values *row,
+                        void *out, size_t n);
 };
 
 extern const kc_operator kc_operator_sum, kc_operator_product, kc_operator_scaled;
@@ -126,6 +165,9 @@ struct kc_kernel {
 
 /* The numbers of an operator. */
 kc_numbers kc_kernel_numbers(const kc_kernel *kernel, const kc_node *node);
+
+/* The first node of the operand that ends before node `last`. */
+size_t kc_operand_first(const kc_kernel *kernel, size_t last);
 
 /* Distinct readings of its leaves. */
 kc_readings kc_kernel_readings(const kc_kernel *kernel);

@@ -23,13 +23,13 @@ static size_t workspace(const kc_packed *x, const kc_packed *z, size_t n_rows)
     return 0;
 }
 
-static void fill(const kc_node *leaf, kc_dtype dtype, size_t n, void *out)
+static void fill(double value, kc_dtype dtype, size_t n, void *out)
 {
     for (size_t j = 0; j < n; j++)
         if (dtype == KC_F64)
-            ((double *)out)[j] = leaf->params[0];
+            ((double *)out)[j] = value;
         else
-            ((float *)out)[j] = (float)leaf->params[0];
+            ((float *)out)[j] = (float)value;
 }
 
 static bool block(const kc_node *leaf, const kc_block *block, void *workspace)
@@ -38,7 +38,7 @@ static bool block(const kc_node *leaf, const kc_block *block, void *workspace)
 
     (void)workspace;
     for (size_t i = 0; i < block->n_rows; i++)
-        fill(leaf, dtype, block->n_cols, kc_at(block->out, i * block->ld, dtype));
+        fill(leaf->params[0], dtype, block->n_cols, kc_at(block->out, i * block->ld, dtype));
     return true;
 }
 
@@ -47,7 +47,7 @@ static bool diag(const kc_node *leaf, const kc_packed *x, size_t row_begin, size
 {
     (void)row_begin;
     (void)workspace;
-    fill(leaf, x->dtype, n_rows, out);
+    fill(leaf->params[0], x->dtype, n_rows, out);
     return true;
 }
 
@@ -60,8 +60,18 @@ static const kc_base base_constant = {
     .diag = diag,
 };
 
+static void slope(const double *p, int32_t k, kc_dtype dtype, const void *base, const void *value,
+                  void *out, size_t n)
+{
+    (void)p;
+    (void)base;
+    (void)value;
+    fill(k == KC_OF_BASE ? 0 : 1, dtype, n, out);
+}
+
 const kc_leaf kc_leaf_constant = {
     .info = {"constant", "value", params, 1},
     .base = &base_constant,
+    .slope = slope,
     .definiteness = kc_always_positive,
 };

@@ -21,6 +21,7 @@ const kc_leaf kc_leaf_chi2 = {
     .is_bounded = true,
     .definiteness = kc_always_positive,
     .exp_factor = minus_gamma,
+    .slope = kc_exp_slope,
 };
 
 /* -(x - z)^2 / (x + z) = 4 x z / (x + z) - x - z: a kernel, and a function of either sample. */

@@ -66,9 +66,13 @@ static const kc_setting params[] = {
      "second term is 1 / e"},
 };
 
-/* A product of sums of kernels.  It is 2^d for a sample with itself: it may overflow. */
+/* A product of sums of kernels.  It is 2^d for a sample with itself: it may overflow.  Its
+ * logarithm has the slope -sum_t (x_t - z_t)^2 e_t / (1 + e_t) by gamma, e_t = exp(-gamma (x_t -
+ * z_t)^2). */
 const kc_leaf kc_leaf_anova = {
     .info = {"anova", "product over t of 1 + exp(-gamma (x_t - z_t)^2)", params, 1},
     .base = &kc_base_anova,
     .definiteness = kc_always_positive,
+    .slope = kc_exp_slope, /* minus that sum, times K */
+    .slope_base = &kc_base_anova_slope,
 };

@@ -1,4 +1,6 @@
 /* The table of leaves, and what they share.  docs/kernels.md says how to add one. */
+#include <string.h>
+
 #include "kernel/kc_leaf.h"
 
 static const kc_leaf *const table[] = {
@@ -24,6 +26,22 @@ kc_definiteness kc_always_positive(const kc_node *leaf)
 {
     (void)leaf;
     return KC_POSITIVE;
+}
+
+void kc_exp_slope(const double *params, int32_t k, kc_dtype dtype, const void *base,
+                  const void *value, void *out, size_t n)
+{
+    const kc_ops *ops = kc_ops_of(dtype);
+
+    memcpy(out, value, n * kc_dtype_bytes(dtype));
+    if (k != KC_OF_BASE)
+        ops->multiply(out, base, n);
+    ops->scale(out, n, k == KC_OF_BASE ? -params[0] : -1.0);
+}
+
+bool kc_leaf_is_smooth(const kc_leaf *leaf, int32_t k)
+{
+    return strcmp(leaf->info.params[k].type, "real") == 0 && (leaf->choices >> k & 1) == 0;
 }
 
 void kc_leaf_map(const kc_node *leaf, kc_dtype dtype, void *k, size_t n)

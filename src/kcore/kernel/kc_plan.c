@@ -131,15 +131,18 @@ static void scale_row(const void *x, size_t row, const void *z, size_t col_begin
     }
 }
 
+void kc_plan_normalize(const kc_plan *plan, size_t scalar, size_t row, size_t col_begin, void *k,
+                       size_t n)
+{
+    scale_row(kc_packed_scalars(plan->x, scalar), row, kc_packed_scalars(plan->z, scalar),
+              col_begin, plan->x->dtype, k, n);
+}
+
 static void normalize(const kc_plan *plan, const kc_node *node, const kc_block *top)
 {
-    const void *x = kc_packed_scalars(plan->x, (size_t)node->scalar);
-    const void *z = kc_packed_scalars(plan->z, (size_t)node->scalar);
-    const kc_dtype dtype = plan->x->dtype;
-
     for (size_t r = 0; r < top->n_rows; r++)
-        scale_row(x, kc_block_row(top, r), z, top->col_begin, dtype,
-                  kc_at(top->out, r * top->ld, dtype), top->n_cols);
+        kc_plan_normalize(plan, (size_t)node->scalar, kc_block_row(top, r), top->col_begin,
+                          kc_at(top->out, r * top->ld, plan->x->dtype), top->n_cols);
 }
 
 /* The other operand, if there is one, lies above the first: at `depth` of the operands. */
@@ -239,10 +242,9 @@ bool kc_plan_block(const kc_plan *plan, const kc_block *requested, void *workspa
 
 /* ---- The diagonal --------------------------------------------------------------------------- */
 
-static void normalize_diag(const kc_plan *plan, const kc_node *node, size_t row_begin, size_t n,
-                           void *k)
+void kc_plan_normalize_diag(const kc_plan *plan, size_t scalar, size_t row_begin, void *k, size_t n)
 {
-    const void *x = kc_packed_scalars(plan->x, (size_t)node->scalar);
+    const void *x = kc_packed_scalars(plan->x, scalar);
     const kc_dtype dtype = plan->x->dtype;
 
     for (size_t i = 0; i < n; i++)
@@ -269,7 +271,7 @@ static bool run_diag(const kc_plan *plan, size_t first, size_t last, size_t row_
                 node->leaf->base->diag(node, kc_part_of(plan->x, node), row_begin, n, k, workspace);
             kc_leaf_map(node, dtype, k, n);
         } else if (node->op == &kc_operator_normalized) {
-            normalize_diag(plan, node, row_begin, n, k);
+            kc_plan_normalize_diag(plan, (size_t)node->scalar, row_begin, k, n);
         } else {
             node->op->apply(kc_kernel_numbers(plan->kernel, node), ops, k,
                             kc_at(operands, depth * EXPR_COLS, dtype), n);

@@ -48,6 +48,13 @@ bool kc_plan_diag(const kc_plan *plan, size_t row_begin, size_t n_rows, void *ou
 bool kc_plan_diag_of(const kc_plan *plan, size_t first, size_t last, size_t row_begin,
                      size_t n_rows, void *out, void *workspace);
 
+/* A normalization of values that are there, by the number `scalar` of each sample: of a row against
+ * the samples from col_begin on, and of samples with themselves. */
+void kc_plan_normalize(const kc_plan *plan, size_t scalar, size_t row, size_t col_begin, void *k,
+                       size_t n);
+void kc_plan_normalize_diag(const kc_plan *plan, size_t scalar, size_t row_begin, void *k,
+                            size_t n);
+
 /* The sample that stands at place i of the block. */
 KC_INLINE size_t kc_block_row(const kc_block *block, size_t i)
 {

@@ -14,19 +14,6 @@ bool kc_kernel_is_plain(const kc_kernel *kernel)
 
 /* ---- Self-values ---------------------------------------------------------------------------- */
 
-/* The first node of the operand that ends before node `last`: as many values are taken as left. */
-static size_t first_of(const kc_kernel *kernel, size_t last)
-{
-    size_t wanted = 1, i = last;
-
-    while (wanted > 0) {
-        i--;
-        wanted += kernel->nodes[i].leaf != NULL ? 0 : kernel->nodes[i].op->n_operands;
-        wanted--;
-    }
-    return i;
-}
-
 /* Samples between two polls. */
 #define POLL_SAMPLES ((size_t)1 << 14)
 
@@ -54,7 +41,7 @@ static kc_status invert_roots(const kc_packed *points, const int32_t *order, siz
 static kc_status find_roots(kc_call *call, const kc_plan *plan, size_t place, const int32_t *order,
                             void *values, void *workspace)
 {
-    const size_t n = plan->x->n, first = first_of(plan->kernel, place);
+    const size_t n = plan->x->n, first = kc_operand_first(plan->kernel, place);
 
     for (size_t begin = 0; begin < n; begin += POLL_SAMPLES) {
         const size_t end = kc_min(begin + POLL_SAMPLES, n);

@@ -157,3 +157,5 @@ DEFINE_BASE(tanimoto, KC_SUM_TANIMOTO, 1, ones, "x.z / (|x|^2 + |z|^2 - x.z)", .
 DEFINE_BASE(equal, KC_SUM_EQUAL, 1, ones, "the share of equal features", .is_shared = true)
 DEFINE_BASE(anova, KC_SUM_ANOVA, 12, powers_of_two, "a product over the features",
             .is_shared = false)
+DEFINE_BASE(anova_slope, KC_SUM_ANOVA_SLOPE, 12, zeros, "minus the slope of its logarithm by gamma",
+            .is_shared = false)

@@ -18,8 +18,15 @@ typedef enum kc_sum {
     KC_SUM_CHI2,
     KC_SUM_TANIMOTO,
     KC_SUM_EQUAL,
-    KC_SUM_ANOVA /* a product: of the leaf's gamma */
+    KC_SUM_ANOVA,      /* a product: of the leaf's gamma */
+    KC_SUM_ANOVA_SLOPE /* minus the derivative of its logarithm by gamma */
 } kc_sum;
+
+/* Whether the sum itself depends on gamma of the leaf. */
+KC_INLINE bool kc_sum_has_gamma(kc_sum sum)
+{
+    return sum == KC_SUM_ANOVA || sum == KC_SUM_ANOVA_SLOPE;
+}
 
 /* Up to this many features, sum |x - z| and sum (x - z)^2 / (x + z) are added up feature by
  * feature. Beyond, they are made of the sums of x and of z, and of one over what both samples have:
@@ -29,7 +36,7 @@ typedef enum kc_sum {
 /* Whether a sum takes what either of two sparse samples has, not only what both have. */
 KC_INLINE bool kc_sum_is_of_either(kc_sum sum, size_t d)
 {
-    return sum == KC_SUM_ANOVA ||
+    return kc_sum_has_gamma(sum) ||
            ((sum == KC_SUM_L1 || sum == KC_SUM_CHI2) && d <= KC_DIRECT_SUM_MAX);
 }
 
@@ -40,10 +47,9 @@ KC_INLINE bool kc_sum_has_sums(kc_sum sum, size_t d)
            ((sum == KC_SUM_L1 || sum == KC_SUM_CHI2) && d > KC_DIRECT_SUM_MAX);
 }
 
-/* gamma of the leaf, where the sum itself depends on it. */
 KC_INLINE double kc_sum_gamma(kc_sum sum, const kc_node *leaf)
 {
-    return sum == KC_SUM_ANOVA ? leaf->params[0] : 0;
+    return kc_sum_has_gamma(sum) ? leaf->params[0] : 0;
 }
 
 /* Dense columns: row tiles against panels, in blocks of at most n_rows. */

@@ -180,6 +180,8 @@ static sum_fn *choose_loop(kc_sum sum, size_t d, const kc_ops *ops)
         return ops->csr_equal;
     case KC_SUM_ANOVA:
         return ops->csr_anova;
+    case KC_SUM_ANOVA_SLOPE:
+        return ops->csr_anova_slope;
     default: /* x.z, and what is made of it by norms */
         return ops->csr_dot;
     }

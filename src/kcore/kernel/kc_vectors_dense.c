@@ -75,6 +75,8 @@ static block_fn *choose_loop(kc_sum sum, bool is_exp, size_t d, const kc_ops *op
         return ops->equal_block;
     case KC_SUM_ANOVA:
         return ops->anova_block;
+    case KC_SUM_ANOVA_SLOPE:
+        return ops->anova_slope_block;
     default:
         return ops->dot_block;
     }

@@ -78,6 +78,8 @@ typedef struct kc_ops {
     void (*tanimoto_block)(const kc_dense_job *job);
     void (*equal_block)(const kc_dense_job *job);
     void (*anova_block)(const kc_dense_job *job);
+    /* sum (x - z)^2 e / (1 + e) with e = exp(-gamma (x - z)^2) */
+    void (*anova_slope_block)(const kc_dense_job *job);
     /* sum |x| of the rows of n_tiles tiles, padded. */
     void (*tile_sums)(const void *tiles, size_t n_tiles, size_t d, void *sums);
 
@@ -91,6 +93,7 @@ typedef struct kc_ops {
     void (*csr_shared_chi2)(const kc_csr_job *job);
     void (*csr_equal)(const kc_csr_job *job);
     void (*csr_anova)(const kc_csr_job *job);
+    void (*csr_anova_slope)(const kc_csr_job *job);
 
     /* x.x of the samples of one panel, and of n CSR rows. */
     void (*panel_norms)(const void *panel, size_t d, void *norms);

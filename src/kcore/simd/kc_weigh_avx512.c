@@ -14,4 +14,15 @@
 #define KC_SUFFIX f64
 #include "simd/kc_weigh_body.inc"
 
-const kc_weigh_ops kc_weigh_ops_avx512 = {.f32 = weigh_f32, .f64 = weigh_f64};
+#include "simd/kc_columns_body.inc"
+
+const kc_weigh_ops kc_weigh_ops_avx512 = {
+    .f32 = weigh_f32,
+    .f64 = weigh_f64,
+    .scale_f32 = scale_weights_f32,
+    .scale_f64 = scale_weights_f64,
+    .add_f32 = add_weighed_f32,
+    .add_f64 = add_weighed_f64,
+    .add_squares = add_squares,
+    .add_distances = add_distances,
+};

@@ -16,6 +16,31 @@ const kc_weigh_ops *kc_weigh_table_of(kc_isa isa)
     return tables[isa];
 }
 
+kc_scale_weights_fn *kc_scale_weights_of(kc_dtype dtype)
+{
+    const kc_weigh_ops *table = tables[kc_isa_chosen()];
+
+    return dtype == KC_F64 ? table->scale_f64 : table->scale_f32;
+}
+
+kc_add_weighed_fn *kc_add_weighed_of(kc_dtype dtype)
+{
+    const kc_weigh_ops *table = tables[kc_isa_chosen()];
+
+    return dtype == KC_F64 ? table->add_f64 : table->add_f32;
+}
+
+void kc_add_squares(double *into, const double *x, double weight, size_t n)
+{
+    tables[kc_isa_chosen()]->add_squares(into, x, weight, n);
+}
+
+void kc_add_distances(double *into, const double *x, const double *z, size_t ld,
+                      const double *weights, size_t n_rows, size_t n)
+{
+    tables[kc_isa_chosen()]->add_distances(into, x, z, ld, weights, n_rows, n);
+}
+
 kc_weigh_fn *kc_weigh_of(kc_dtype dtype)
 {
     const kc_weigh_ops *table = tables[kc_isa_chosen()];

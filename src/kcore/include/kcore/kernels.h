@@ -159,6 +159,37 @@ KC_API KC_MUST_CHECK kc_status kc_diag(kc_context *ctx, const kc_run *run, const
                                        const kc_points *x, kc_dtype out_dtype, void *out,
                                        kc_error *err);
 
+/* ---- Gradients ---------------------------------------------------------------------------- */
+
+/* A parameter by which a kernel is differentiated: all real ones of its leaves and combinations, in
+ * postfix order, but whole numbers and those that take a few values only, as nu of matern; each
+ * coefficient of a series is one.  Where factors f_t are the last that a leaf reads its columns by
+ * (kc_kernel_on_factors), column t counts f_t^2 fold in x.z and |x - z|^2, |f_t| fold in
+ * sum |x - z|: that weight is a parameter of the leaf, behind its own. */
+typedef struct kc_kernel_param {
+    size_t struct_size; /* sizeof(kc_kernel_param), set by the caller */
+    int32_t node;       /* the number of the leaf or combination that it belongs to */
+    const char *kernel; /* what that is called: "rbf", "scaled" */
+    const char *name;   /* "gamma", "factor"; "coefficients", "column" */
+    int64_t entry; /* of the coefficients of a series, of the columns' weights: which; else -1 */
+    double value;
+} kc_kernel_param;
+
+KC_API int64_t kc_kernel_param_count(const kc_kernel *kernel);
+KC_API KC_MUST_CHECK kc_status kc_kernel_param_at(const kc_kernel *kernel, int64_t index,
+                                                  kc_kernel_param *out, kc_error *err);
+
+/* out[k] = sum_ij weights_ij dK(x_i, z_j) / d parameter k, for the n_out = kc_kernel_param_count
+ * parameters: without a matrix, in the memory of some tiles.  weights: dense, one row for each
+ * sample of x and one column for each of z, finite.  z NULL: x, at half the work.  Values are
+ * computed in `dtype`, sums are doubles.  A function of the caller's as a leaf has no parameters
+ * here. */
+KC_API KC_MUST_CHECK kc_status kc_kernel_gradient(kc_context *ctx, const kc_run *run,
+                                                  const kc_kernel *kernel, const kc_points *x,
+                                                  const kc_points *z, const kc_points *weights,
+                                                  kc_dtype dtype, double *out, int64_t n_out,
+                                                  kc_error *err);
+
 #ifdef __cplusplus
 }
 #endif
