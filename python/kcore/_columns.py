@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,17 @@ def _as_number(value: Any) -> int:
     return as_integer(value, "columns", low=-MAX_COLUMN, high=MAX_COLUMN)
 
 
-class Slice(NamedTuple):
-    """A slice that can be hashed."""
+@dataclass(frozen=True)
+class Slice:
+    """A slice that can be hashed; it equals no tuple, since numbers of columns are one."""
 
     start: int | None
     stop: int | None
     step: int | None
+
+    def plain(self) -> slice:
+        """Return it as Python has it."""
+        return slice(self.start, self.stop, self.step)
 
 
 Columns: TypeAlias = tuple[int, ...] | tuple[str, ...] | Slice
@@ -87,10 +93,10 @@ def column_numbers(
 ) -> tuple[int, ...]:
     """Return the numbers of columns of samples that have so many, with these names."""
     if isinstance(columns, Slice):
-        selected = range(n_columns)[slice(*columns)]
+        selected = range(n_columns)[columns.plain()]
         if not 1 <= len(selected) <= MAX_COLUMNS:
             raise ValueError(
-                f"columns: {slice(*columns)} has {len(selected) or 'none'} of the {n_columns} "
+                f"columns: {columns.plain()} has {len(selected) or 'none'} of the {n_columns} "
                 f"columns of X, must have 1 to {MAX_COLUMNS}"
             )
         return tuple(selected)
@@ -106,6 +112,8 @@ def _number(column: int | str, n_columns: int, names: Sequence[str] | None) -> i
             raise ValueError(f"columns: X has no column names, so none is {column!r}")
         if column not in names:
             raise ValueError(f"columns: X has no column {column!r}")
+        if names.count(column) > 1:
+            raise ValueError(f"columns: X has {names.count(column)} columns {column!r}")
         return list(names).index(column)
     if not -n_columns <= column < n_columns:
         raise ValueError(f"columns: {column} is not among the {n_columns} columns of X")

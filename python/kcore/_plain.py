@@ -6,6 +6,7 @@ import importlib
 import pickle
 from typing import Any
 
+from kcore._columns import Slice
 from kcore._kernel import Kernel
 
 
@@ -21,6 +22,8 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, Kernel):
         make, arguments = value.__reduce__()
         return ("kernel", make.__module__, make.__qualname__, _to_plain(arguments))
+    if isinstance(value, Slice):
+        return ("slice", value.start, value.stop, value.step)
     if isinstance(value, tuple):
         return ("values", *map(_to_plain, value))
     if callable(value):
@@ -38,6 +41,8 @@ def _from_plain(plain: Any) -> Any:
         return plain
     if plain[0] == "values":
         return tuple(map(_from_plain, plain[1:]))
+    if plain[0] == "slice":
+        return slice(*plain[1:])
     _, module, name, arguments = plain
     if module.partition(".")[0] != "kcore":
         raise ValueError(f"a kernel of kcore is expected, got {module}.{name}")

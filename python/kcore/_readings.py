@@ -26,7 +26,7 @@ def read_through(kernel: Kernel, phi: Any) -> Kernel:
 
 def _is_matrix(phi: Any) -> bool:
     """Say whether it has rows."""
-    if isinstance(phi, list | tuple) and not isinstance(phi, Slice):
+    if isinstance(phi, list | tuple):
         return any(isinstance(row, list | tuple | np.ndarray) for row in phi)
     return is_sparse(phi) or getattr(phi, "ndim", None) == 2
 
@@ -77,12 +77,12 @@ class Selected(Reading):
 
     def __repr__(self) -> str:
         columns = self.columns
-        text = f"slice{tuple(columns)!r}" if isinstance(columns, Slice) else shown(columns)
+        text = repr(columns.plain()) if isinstance(columns, Slice) else shown(columns)
         return f"{self.kernel._inside(ATOM)}.on({text})"
 
     def _formula(self) -> tuple[str, int]:
         columns = self.columns
-        text = slice(*columns) if isinstance(columns, Slice) else [*columns]
+        text = columns.plain() if isinstance(columns, Slice) else [*columns]
         return f"{self.kernel._formula_inside(ATOM)} on {text}", POWER
 
     def _is_bound(self) -> bool:

@@ -270,8 +270,8 @@ def _(kernel: kernels.Sigmoid, X, Z, u, tiny):
 
 @_values.register
 def _(kernel: kernels.Selected, X, Z, u, tiny):
-    columns = kernel.columns if isinstance(kernel.columns, tuple) else ()
-    columns = slice(*columns) if type(columns).__name__ == "Slice" else list(columns)
+    columns = kernel.columns
+    columns = list(columns) if isinstance(columns, tuple) else columns.plain()
     return _reference(kernel.kernel, X[:, columns], Z[:, columns], u, tiny)
 
 

@@ -532,6 +532,12 @@ def test_columns_of_a_data_frame_have_names():
     assert_same_bits(inner(frame), expected)
 
 
+def test_a_slice_of_columns_is_no_list_of_its_ends():
+    assert RBF().on(slice(0, 2, 1)) != RBF().on([0, 2, 1])
+    assert RBF().on(slice(0, 2, 1)) == RBF().on(slice(0, 2, 1))
+    assert len({RBF().on(slice(0, 2, 1)), RBF().on([0, 2, 1]), RBF().on(slice(0, 2, 1))}) == 2
+
+
 def test_columns_of_columns_are_counted_among_them():
     inner = (RBF().on([1]) * Linear()).on([3, 0])
     assert_same_bits(inner(COLUMNS), RBF()(COLUMNS[:, [0]]) * Linear()(COLUMNS[:, [3, 0]]))

@@ -158,3 +158,17 @@ def test_the_state_of_a_kernel_machine_is_plain(machine, form, samples):
         return type(value) in PLAIN or isinstance(value, np.number)
 
     assert all(check(value) for value in state.values()), state
+
+
+@pytest.mark.parametrize("keep", [by_pickle, by_skops])
+@pytest.mark.parametrize(
+    "columns", [slice(1, None), slice(0, 3, 2), slice(None, None, -1), [0, 3, 2], -1]
+)
+def test_columns_of_a_kernel_are_kept(columns, keep, samples):
+    kernel = RBF("scale").on(columns) + Linear().on([0])
+    for estimator in (SVC(kernel=kernel), KernelPerceptron(kernel=kernel), Nystroem(kernel, n_components=9)):
+        model = quietly(estimator, samples, labels_for(SVC(), samples, "two"))
+        other = keep(model)
+        assert other.kernel_ == model.kernel_
+        assert other.kernel == kernel
+        assert_same_outputs(model, other, samples)
