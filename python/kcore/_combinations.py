@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -51,6 +53,11 @@ def _check_name(name: str, kind: str) -> None:
             f"{kind}: {name!r} cannot name an operand: names are identifiers without '__' that "
             "neither begin nor end with '_'"
         )
+    if keyword.iskeyword(name) or unicodedata.normalize("NFKC", name) != name:
+        raise ValueError(
+            f"{kind}: {name!r} cannot name an operand: Python would not read it as this name, so "
+            "that repr could not be evaluated"
+        )
 
 
 def _is_pair(given: object) -> bool:
@@ -70,15 +77,15 @@ class _Chain(Kernel):
 
     _op: ClassVar[str]
 
-    def __init__(self, *kernels: Kernel | tuple[str, Kernel], **named: Kernel) -> None:
+    def __init__(self, /, *kernels: Kernel | tuple[str, Kernel], **named: Kernel) -> None:
         kind = type(self).__name__
         if len(kernels) + len(named) < 2:
             raise TypeError(f"{kind} takes two kernels or more, got {len(kernels) + len(named)}")
         found = list(self._operands_of(kernels, named))
         names = tuple(name or f"k{i}" for i, (name, _) in enumerate(found, 1))
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                raise ValueError(f"{kind}: two operands are named {name!r}")
+        if len(set(names)) < len(names):
+            repeated = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ValueError(f"{kind}: two operands are named {repeated!r}")
         set_fields(self, kernels=tuple(kernel for _, kernel in found), names=names)
 
     def _operands_of(
@@ -108,7 +115,9 @@ class _Chain(Kernel):
 
     def _with_inner(self: _C, change: Callable[[Kernel], Kernel]) -> _C:
         made = object.__new__(type(self))  # nothing is taken apart
-        set_fields(made, kernels=tuple(map(change, self.kernels)), names=self.names)
+        # A list: map would take a StopIteration of a user's function for the end of the operands.
+        changed = [change(kernel) for kernel in self.kernels]
+        set_fields(made, kernels=tuple(changed), names=self.names)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

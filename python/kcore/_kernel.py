@@ -210,7 +210,7 @@ in general
                     params |= {f"{name}__{sub}": v for sub, v in value.get_params().items()}
         return params
 
-    def replace(self: _K, **params: Any) -> _K:
+    def replace(self: _K, /, **params: Any) -> _K:
         """Return a kernel with some parameters changed; this one stays as it is.
 
         Parameters
@@ -488,7 +488,7 @@ in general
     def _with_inner(self, change: Callable[[Kernel], Kernel]) -> Kernel:
         """Return the kernel with other ones inside."""
         params = self._params().values()
-        return type(self)(*(change(v) if isinstance(v, Kernel) else v for v in params))
+        return type(self)(*[change(v) if isinstance(v, Kernel) else v for v in params])
 
     def _without_columns(self) -> Kernel:
         """Return the kernel that reads all columns everywhere: it is as definite."""

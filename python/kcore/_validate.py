@@ -384,6 +384,7 @@ def as_reals(values: Any, name: str) -> NDArray[np.float64]:
             if not isinstance(value, Real):
                 where = f": {_place(place)}" if place else ""
                 raise TypeError(f"{name}{where} is {brief(value)}, must be a real number")
+        array = np.array([as_float(value) for value in array.flat]).reshape(array.shape)
     elif array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {array.dtype}, must be real numbers")
     with np.errstate(over="ignore"):

@@ -73,12 +73,21 @@ def test_names_do_not_change_values(rng):
         (lambda: Sum(RBF(), a_=RBF()), ValueError, "'a_' cannot name an operand"),
         (lambda: Sum(RBF(), ("a b", RBF())), ValueError, "'a b' cannot name an operand"),
         (lambda: Sum(a=RBF(), b=RBF()) + Sum(c=RBF(), a=RBF()), ValueError, "are named 'a'"),
+        (lambda: Sum(RBF(), ("class", RBF())), ValueError, "'class' cannot name an operand"),
+        (lambda: Sum(RBF(), ("\ufb01t", RBF())), ValueError, "cannot name an operand"),
         (lambda: Sum(("a", RBF()), a=RBF()), ValueError, "Sum: two operands are named 'a'"),
     ],
 )
 def test_names_that_cannot_be_are_refused(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_an_operand_may_be_named_self():
+    kernel = Sum(self=RBF(), other=Linear())
+    assert kernel.replace(self=Linear(), other=RBF()).names == ("self", "other")
+    assert kernel.replace(self__gamma=2).kernels[0] == RBF(2)
+    assert parse(repr(kernel)) == kernel
 
 
 def test_sums_and_products_are_flat_from_both_sides(rng):
@@ -430,6 +439,7 @@ def test_a_series_trains_and_is_normalized(rng):
     [
         ([1, np.nan], ValueError, r"coefficients\[1\] must be a finite number, got nan"),
         ([np.inf], ValueError, r"coefficients\[0\] must be a finite number, got inf"),
+        ([1, 10**400], ValueError, r"coefficients\[1\] must be a finite number, got inf"),
         ([], ValueError, "coefficients must be 1 to 1001 numbers"),
         (2, ValueError, "coefficients must be 1 to 1001 numbers, got 2"),
         ([[1, 2]], ValueError, "coefficients must be 1 to 1001 numbers"),
