@@ -4,6 +4,8 @@
 # them, with the GIL. An exception is kept, and the block is filled with NaN: the core ends the call
 # for that, and `check` raises the exception.
 
+from weakref import WeakValueDictionary
+
 from cpython.ref cimport Py_DECREF
 from libc.math cimport NAN
 from libc.stdint cimport intptr_t
@@ -18,11 +20,15 @@ cdef dict DEFINITENESS = {
 cdef int64_t n_checks = 0  # failed calls so far: what was kept by an earlier one is out of date
 cdef KernelFunction the_failed = None
 
+# By the function: leaves of equal ones have one address in the core, by which it tells kernels apart.
+the_functions = WeakValueDictionary()
+
 
 @cython.final
 cdef class KernelFunction:
     """What a function leaf calls, kept alive by all kernels that call it."""
 
+    cdef object __weakref__
     cdef object function  # of Python; or what a C function belongs to
     cdef object error
     cdef int64_t failed_at
@@ -105,17 +111,33 @@ cdef void call_python(
         function.fail(error)
 
 
+cdef KernelFunction owner_for(function):
+    """Return what a function leaf calls: one for equal functions, where they can be hashed."""
+    cdef KernelFunction owner
+    cdef bint is_hashable = True
+    try:
+        owner = the_functions.get(function)
+    except TypeError:
+        owner, is_hashable = None, False
+    if owner is None:
+        owner = KernelFunction()
+        owner.function = function
+        if is_hashable:
+            the_functions[function] = owner
+    return owner
+
+
 cdef kc_kernel *make_function_leaf(kc_context *ctx, tuple params) except NULL:
     """Return the leaf of a function: `Function._nodes` says what the parameters are."""
     cdef kc_kernel *made = NULL
     cdef kc_kernel_function f
     cdef kc_error err
-    cdef KernelFunction owner = KernelFunction()
+    cdef KernelFunction owner
     function, definiteness, form, address, user_data = params[0]._for_core()
     memset(&f, 0, sizeof(f))
     f.struct_size = sizeof(f)
     f.definiteness = DEFINITENESS[definiteness]
-    owner.function = function
+    owner = owner_for(function)
     if form == "python":
         f.block = call_python
         f.data = <void *>owner

@@ -242,3 +242,33 @@ def test_functions_are_shown_by_their_names():
     shown = repr(Function(overlap, definiteness="positive"))
     assert shown == "Function(overlap, definiteness='positive')"
     assert eval(shown) == Function(overlap, definiteness="positive")
+
+
+def test_functions_of_equal_kernels_are_added_and_multiplied(rng):
+    X = rng.uniform(0, 1, (30, 4))
+    y = X[:, 0] > 0.5
+    kernels = [Function(overlap, definiteness="positive") for _ in range(2)]
+    kernels.append(pickle.loads(pickle.dumps(kernels[0])))
+    sections = [kernel.section(x) for kernel, x in zip(kernels, X, strict=False)]
+    values = overlap(X[:3], X[:3])
+    for i, f in enumerate(sections):
+        for j, g in enumerate(sections):
+            assert f @ g == values[i, j]
+            assert_same_bits((f - g)(X), kernels[0](X, X[[i]])[:, 0] - kernels[0](X, X[[j]])[:, 0])
+    models = [SVC(kernel=k + RBF(), C=c).fit(X, y) for k, c in zip(kernels, (1, 2), strict=False)]
+    apart = models[0].function_.distance(models[1].function_)
+    assert 0 < apart < models[0].function_.norm() + models[1].function_.norm()
+
+
+def test_a_function_without_a_hash_is_one_by_itself(rng):
+    class Overlap:
+        __hash__ = None
+
+        def __call__(self, A, B):
+            return overlap(A, B)
+
+    X = rng.uniform(0, 1, (10, 3))
+    kernel = Function(Overlap(), definiteness="positive")
+    assert_same_bits(kernel(X), overlap(X, X))
+    model = SVC(kernel=kernel).fit(X, X[:, 0] > 0.5)
+    assert_same_bits(model.function_(X) + model.intercept_, model.decision_function(X))
