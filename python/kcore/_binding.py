@@ -392,9 +392,17 @@ def as_dense_array(part: Any) -> NDArray[Any]:
 
 
 def _check_alone(function: Map, given: Any, made: Part) -> None:
-    """Refuse a function whose rows depend on other samples, by the row furthest from the mean."""
+    """Refuse a function whose rows depend on other samples.
+
+    The row that is tried is neither near the mean, which is what samples alone are centred to, nor
+    an extreme one, which scales to the same alone: the middle one by distance from the mean.
+    """
     rows = as_dense_array(made)
-    row = int(np.abs(rows - rows.mean(axis=0)).max(axis=1).argmax())
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = np.abs(rows - rows.mean(axis=0)).max(axis=1)
+    outside = np.flatnonzero(distances)
+    order = outside[np.argsort(distances[outside], kind="stable")]
+    row = int(order[len(order) // 2]) if len(order) else 0
     one = given.iloc[row : row + 1] if hasattr(given, "iloc") else given[row : row + 1]
     alone = as_dense_array(_as_made(function(one), 1, function, "one row"))
     largest = float(np.abs(rows[row]).max())

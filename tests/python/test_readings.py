@@ -286,13 +286,29 @@ def centred(X):
     return X - X.mean(axis=0)
 
 
-def test_a_fit_refuses_a_function_whose_rows_depend_on_other_samples(rng):
-    X = rng.standard_normal((30, 3))
+def ranks(X):
+    return X.argsort(axis=0).argsort(axis=0)
+
+
+@pytest.mark.parametrize("phi", [centred, ranks, lambda X: X / np.abs(X).max(axis=0)])
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_a_fit_refuses_a_function_whose_rows_depend_on_other_samples(n_columns, phi, rng):
+    X = rng.standard_normal((30, n_columns))
     y = X[:, 0] > 0
     with pytest.raises(ValueError, match="each row must depend on its own sample alone"):
-        SVC(kernel=RBF(0.5).on(centred)).fit(X, y)
+        SVC(kernel=RBF(0.5).on(phi)).fit(X, y)
     with pytest.raises(ValueError, match="each row must depend on its own sample alone"):
-        KernelPerceptron(kernel=RBF(0.5).on(centred)).partial_fit(X, y, classes=[False, True])
+        KernelPerceptron(kernel=RBF(0.5).on(phi)).partial_fit(X, y, classes=[False, True])
+
+
+def test_an_exception_of_a_function_is_raised_and_ends_no_loop(rng):
+    def fail(X):
+        return next(iter([]))
+
+    with pytest.raises(StopIteration):  # and not a sum without this operand
+        (RBF() + RBF().on(fail))(rng.standard_normal((4, 2)))
+    with pytest.raises(StopIteration):
+        (2 * (RBF() * rank_one(fail)).normalized())(rng.standard_normal((4, 2)))
 
 
 def test_a_function_must_give_as_many_columns_in_predict_as_in_fit(rng):
