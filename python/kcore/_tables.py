@@ -87,11 +87,18 @@ def _frame_parts(frame: Any, name: str) -> Table | Strings | None:
     shape = getattr(frame, "shape", None)
     if not isinstance(shape, tuple) or len(shape) != 2 or 0 in shape:
         return None
-    strings = {
-        j: values
-        for j, dtype in enumerate(frame.dtypes)
-        if not _is_of_numbers(dtype) and _has_strings(values := _column(frame, j))
-    }
+    strings = {}
+    for j, dtype in enumerate(frame.dtypes):
+        if _is_of_numbers(dtype):
+            continue
+        values = _column(frame, j)
+        if _has_strings(values):
+            strings[j] = values
+        elif all(map(_is_missing, values)):  # of one row to predict, a category that is missing
+            raise TypeError(
+                f"{name}, column {frame.columns[j]!r}: row 0 is {brief(values[0])}, a missing "
+                "value. Fill missing ones first"
+            )
     if not strings:
         return None
     parts: list[Part] = []
@@ -120,6 +127,13 @@ def _column(frame: Any, j: int) -> list[Any]:
     """Return the cells of a column as Python has them."""
     column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
     return list(column.to_list())
+
+
+def _is_missing(cell: Any) -> bool:
+    """Say whether a cell of a data frame is None, NaN, or what pandas has for them."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float) and cell != cell
 
 
 def _numbers(frame: Any, first: int, last: int, name: str) -> NDArray[Float]:

@@ -118,6 +118,26 @@ def test_a_missing_string_of_a_frame_is_refused_by_row_and_column():
             Delta().on("name")(frame)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_a_missing_category_of_one_row_is_refused_as_such(dtype, missing):
+    names = pd.Series(["a", "b", "a", "b", missing], dtype=dtype)
+    frame = pd.DataFrame({"x": np.arange(5.0), "name": names})
+    kernel = RBF().on("x") + Delta().on("name")
+    model = SVC(kernel=kernel).fit(frame[:4], [0, 1, 0, 1])
+    words = r"[Xx], column 'name': row 0 is (None|nan|<NA>), a missing value"
+    for call in (model.predict, model.decision_function, kernel, kernel.section):
+        with pytest.raises(TypeError, match=words):
+            call(frame[4:])
+
+
+def test_columns_that_share_a_name_are_not_chosen_between():
+    frame = pd.DataFrame([["a", 1.0, "b"]] * 3, columns=["s", "x", "s"])
+    with pytest.raises(ValueError, match="X has 2 columns 's'"):
+        Delta().on("s")(frame)
+    assert (RBF().on("x") * Delta().on([2]))(frame).all()
+
+
 def test_a_missing_number_of_a_table_is_refused_by_row_and_column():
     frame = pd.DataFrame({"s": ["a", "b"], "x": [1.0, np.nan]})
     with pytest.raises(ValueError, match=r"X: row 1, column 1 is NaN"):
