@@ -20,7 +20,7 @@ cdef dict DEFINITENESS = {
 cdef int64_t n_checks = 0  # failed calls so far: what was kept by an earlier one is out of date
 cdef KernelFunction the_failed = None
 
-# By the function: leaves of equal ones have one address in the core, by which it tells kernels apart.
+# By the function: leaves of equal ones share an address, by which the core tells kernels apart.
 the_functions = WeakValueDictionary()
 
 

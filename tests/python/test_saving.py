@@ -166,7 +166,8 @@ def test_the_state_of_a_kernel_machine_is_plain(machine, form, samples):
 )
 def test_columns_of_a_kernel_are_kept(columns, keep, samples):
     kernel = RBF("scale").on(columns) + Linear().on([0])
-    for estimator in (SVC(kernel=kernel), KernelPerceptron(kernel=kernel), Nystroem(kernel, n_components=9)):
+    landmarks = Nystroem(kernel, n_components=9)
+    for estimator in (SVC(kernel=kernel), KernelPerceptron(kernel=kernel), landmarks):
         model = quietly(estimator, samples, labels_for(SVC(), samples, "two"))
         other = keep(model)
         assert other.kernel_ == model.kernel_
