@@ -27,6 +27,7 @@ from kcore._validate import (
 )
 
 if TYPE_CHECKING:
+    from kcore._columns import Columns
     from kcore._combinations import Normalized, Power, Product, Scaled, Sum
     from kcore._readings import ReadLike
     from kcore.rkhs import Function
@@ -442,6 +443,10 @@ in general
     def _inner(self) -> list[Kernel]:
         return [value for value in self._params().values() if isinstance(value, Kernel)]
 
+    def _for_columns(self: _K, columns: Columns) -> Kernel:
+        """Return the kernel that stands for this one where it reads these columns."""
+        return self
+
     def _is_bound(self) -> bool:
         """Whether the core can be told all without samples: names, slices, functions need them."""
         return not self._lists() and all(kernel._is_bound() for kernel in self._inner())
@@ -535,7 +540,7 @@ def _fields(kernel: Kernel) -> tuple[Any, ...]:
     return fields(kernel)  # type: ignore[arg-type]  # every kernel that exists is a dataclass
 
 
-def set_fields(kernel: Kernel, **values: object) -> None:
+def set_fields(kernel: Kernel, /, **values: object) -> None:
     """Store checked parameters; only for use while a kernel is being made."""
     for name, value in values.items():
         object.__setattr__(kernel, name, value)

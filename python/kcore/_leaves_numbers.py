@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from kcore._columns import Columns, Slice
 from kcore._combinations import written
 from kcore._gradient import NodeSlopes, Slope
 from kcore._kernel import ATOM, POWER, PRODUCT, Kernel, Node, set_fields
-from kcore._readings import ReadLike, Selected
+from kcore._readings import ReadLike
 from kcore._validate import as_real, as_reals, brief
 
 MAX_WEIGHTS = 256  # columns that one kernel can read one by one
@@ -282,7 +283,7 @@ class Hamming(Kernel):
     array([[1.  , 0.75],
            [0.75, 1.  ]])
     >>> Hamming().on(["colour", "city"])
-    Hamming(weights=(1.0, 1.0)).on(['colour', 'city'])
+    Hamming(weights=[1.0, 1.0]).on(['colour', 'city'])
     """
 
     weights: Sequence[float] | None = None
@@ -320,18 +321,18 @@ class Hamming(Kernel):
         array([[1. , 0.5],
                [0.5, 1. ]])
         """
-        made = super().on(phi)
-        if not isinstance(made, Selected):
-            return made
-        listed = made.columns
-        is_list = not hasattr(listed, "start")
-        if self.weights is not None and is_list and len(listed) != len(self.weights):
+        return super().on(phi)
+
+    def _for_columns(self, columns: Columns) -> Kernel:
+        if isinstance(columns, Slice):
+            return self
+        if self.weights is not None and len(columns) != len(self.weights):
             raise ValueError(
-                f"columns has {len(listed)} columns, weights has {len(self.weights)} numbers"
+                f"columns has {len(columns)} columns, weights has {len(self.weights)} numbers"
             )
-        if self.weights is None and is_list and 1 < len(listed) <= MAX_WEIGHTS:
-            return Hamming((1.0,) * len(listed)).on(phi)
-        return made
+        if self.weights is None and 1 < len(columns) <= MAX_WEIGHTS:
+            return Hamming((1.0,) * len(columns))
+        return self
 
     def _reads_strings(self) -> bool:
         return True

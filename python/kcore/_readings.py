@@ -73,7 +73,8 @@ class Selected(Reading):
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "kernel")
-        set_fields(self, columns=as_columns(self.columns))
+        columns = as_columns(self.columns)
+        set_fields(self, columns=columns, kernel=self.kernel._for_columns(columns))
 
     def __repr__(self) -> str:
         columns = self.columns

@@ -457,3 +457,14 @@ def test_a_table_of_numbers_and_categories_trains_in_one_expression(rng):
 def test_linear_plus_a_constant_is_the_affine_kernel(rng):
     X = rng.standard_normal((6, 3))
     assert_same_bits((Linear() + Constant(1.0))(X), Linear()(X) + 1.0)
+
+
+def test_weights_of_hamming_are_found_for_columns_that_are_set_later():
+    frame = pd.DataFrame({"s": ["a", "a", "b"], "t": ["x", "y", "y"]})
+    kernel = Hamming([3, 1]).on(["s", "t"])
+    equal = kernel.replace(kernel__weights=None)
+    assert equal == Hamming().on(["s", "t"])
+    np.testing.assert_array_equal(equal(frame), [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])
+    with pytest.raises(ValueError, match="columns has 1 columns, weights has 2 numbers"):
+        kernel.replace(columns=["s"])
+    assert kernel.replace(columns=["s"], kernel=Hamming())(frame)[0, 1] == 1
