@@ -100,8 +100,14 @@ def align(
     compiled = [_compile(kernel, X, points) for kernel in operands]
     targets = _targets_of(y, points.shape[0], task)
     threads = 0 if n_jobs is None else n_threads(n_jobs)
-    products, with_y = _inner_products(compiled, targets, threads)
-    weights = _best_weights(products, with_y)
+    products, with_y, sizes = _inner_products(compiled, targets, threads)
+    for i, size in enumerate(sizes.tolist()):
+        if not np.isfinite(products[i, i]):
+            raise ValueError(
+                f"kernels[{i}] has values of up to {size:.6g}, whose squares overflow in sums: "
+                "scale it, or the data"
+            )
+    weights = _best_weights(products, with_y, 1e-14 * len(targets) * sizes)
     norm_y = float(np.linalg.norm(targets.T @ targets))
     parts = [Scaled(w, kernel) for w, kernel in zip(weights.tolist(), operands, strict=True)]
     kernel = parts[0] if len(parts) == 1 else Sum(**dict(zip(names, parts, strict=True)))
@@ -161,8 +167,8 @@ def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
 
 def _inner_products(
     kernels: list[tuple[_core.CompiledKernel, Any]], targets: _Array, threads: int
-) -> tuple[_Array, _Array]:
-    """Return <K_a, K_b> and <K_a, T> of centred matrices.
+) -> tuple[_Array, _Array, _Array]:
+    """Return <K_a, K_b> and <K_a, T> of centred matrices, and the largest |K_a|.
 
     Sums are einsum's: threads of a BLAS, waiting for their next call, would take the CPUs of those
     that compute kernel values.
@@ -172,6 +178,7 @@ def _inner_products(
     products = np.zeros((n_kernels, n_kernels))
     with_y = np.zeros(n_kernels)
     sums = np.zeros((n_kernels, n))
+    sizes = np.zeros(n_kernels)
     columns = np.ascontiguousarray(targets.T)
     shifts: _Array | None = None
     room = np.empty((n_kernels, size, n))
@@ -180,6 +187,7 @@ def _inner_products(
         block = room[:, : len(rows)]
         for a, (kernel, points) in enumerate(kernels):
             block[a] = _core.gram(kernel, take_rows(points, rows), points, None, threads)
+            sizes[a] = max(sizes[a], block[a].max(), -block[a].min())
         if shifts is None:
             means = block.mean(axis=1)
             shifts = means - means.mean(axis=1, keepdims=True) / 2
@@ -195,16 +203,20 @@ def _inner_products(
                 )
     products += np.tril(products, -1).T
     totals = sums.sum(axis=1)
-    centred: _Array = products - 2.0 / n * (sums @ sums.T) + np.outer(totals, totals) / n**2
-    return centred, with_y
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred: _Array = products - 2.0 / n * (sums @ sums.T) + np.outer(totals, totals) / n**2
+    return centred, with_y, sizes
 
 
-def _best_weights(products: _Array, with_y: _Array) -> _Array:
-    """Return w >= 0 of norm 1 with the best cosine: the direction of min w'Mw - 2 w'a."""
+def _best_weights(products: _Array, with_y: _Array, rounding: _Array) -> _Array:
+    """Return w >= 0 of norm 1 with the best cosine: the direction of min w'Mw - 2 w'a.
+
+    A centred kernel no larger than the `rounding` of its own values was constant.
+    """
     from scipy.optimize import nnls
 
     scale = np.sqrt(np.maximum(np.diag(products), 0))
-    is_constant = scale <= 1e-14 * scale.max()
+    is_constant = scale <= rounding
     scale = np.where(is_constant, 1.0, scale)
     scaled = np.where(is_constant | is_constant[:, None], 0.0, products / np.outer(scale, scale))
     wanted = np.where(is_constant, 0.0, with_y / scale)

@@ -158,14 +158,18 @@ def check_psd(
     limit = None if tol is None else as_real(tol, "tol", low=0)
     K, eps = _matrix(K_or_kernel, X)
     n = len(K)
-    limit = n * eps * float(np.linalg.norm(K)) if limit is None else limit
+    exponent = int(np.frexp(np.abs(K).max())[1])
+    np.ldexp(K, -exponent, out=K)  # squares of the largest values would overflow
+    if limit is None:
+        limit = float(np.ldexp(n * eps * np.linalg.norm(K), exponent))
     conditional = as_flag(conditional, "conditional")
     if conditional:
         K = _without_mean(K)
     if len(K) == 0:  # of one sample, 0 is the only vector that sums to zero
         return PSDCheck(True, 0.0, limit, None, True)
     found, vectors = eigh(K, subset_by_index=(0, 0), overwrite_a=True, check_finite=False)
-    least = float(found[0])
+    with np.errstate(over="ignore"):
+        least = float(np.ldexp(found[0], exponent))
     if least >= -limit:
         return PSDCheck(True, least, limit, None, conditional)
     vector = _with_mean(vectors[:, 0]) if conditional else vectors[:, 0]
@@ -345,7 +349,7 @@ def _matrix(K_or_kernel: Any, X: Any) -> tuple[Array, float]:
     source = _source(K_or_kernel, X)
     K = np.concatenate([block for _, block in source.strips()])
     refuse_asymmetric(K, source.name, source.is_rounded)
+    K *= 0.5  # before the sum, which could overflow
     K += K.T.copy()
-    K *= 0.5
     is_f32 = getattr(K_or_kernel, "dtype", None) in (np.float32, np.float16)
     return K, float(np.finfo(np.float32).eps) if is_f32 else _EPS

@@ -118,3 +118,16 @@ def test_what_cannot_be_aligned_is_refused(change, error, text):
     arguments = {"kernels": [RBF(), Linear()], "X": np.eye(4), "y": [0, 1, 0, 1]} | change
     with pytest.raises(error, match=text):
         align(**arguments)
+
+
+def test_kernels_of_very_different_sizes_are_all_looked_at(rng):
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    near, far = RBF(1.0), Linear()
+    expected = align([near, far], X, y)
+    for factor in (1e-30, 1e30):
+        found = align([near, factor * far], X, y)
+        np.testing.assert_allclose(found.alignments, expected.alignments, rtol=1e-9)
+        assert found.alignment >= max(found.alignments) * (1 - 1e-9)
+    with pytest.raises(ValueError, match=r"kernels\[1\] has values of up to .*e\+201"):
+        align([near, 1e200 * far], X, y)

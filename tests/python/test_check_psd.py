@@ -150,3 +150,12 @@ def test_a_bad_tolerance_is_refused(tol):
 
 def test_both_are_names_of_the_package():
     assert {"check_psd", "check_cauchy_schwarz"} <= set(kcore.__all__)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e200, 1.7e308])
+def test_matrices_of_any_size_are_judged(size):
+    assert check_psd(size * np.eye(3)).is_psd
+    for conditional in (False, True):
+        check = check_psd(size * np.array([[0.0, 1.0], [1.0, 0.0]]), conditional=conditional)
+        assert not check.is_psd
+        assert check.least_eigenvalue == pytest.approx(-size)
