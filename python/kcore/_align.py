@@ -148,7 +148,9 @@ def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
         raise ValueError(f"task must be one of {', '.join(map(repr, _TASKS))}, got {brief(task)}")
     values = np.asarray(y)
     if values.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), got shape {values.shape}")
+        raise ValueError(
+            f"y must have shape ({n_samples},), a value for each row of X, got shape {values.shape}"
+        )
     is_real = values.dtype.kind == "f"
     if is_real:
         refuse_non_finite(np.asarray(values, dtype=np.float64), "y", ("sample",))

@@ -83,13 +83,18 @@ def _is_table(points: AnyPoints) -> bool:
     return isinstance(points, Table | Strings)
 
 
+def refuse_many(points: AnyPoints) -> None:
+    """Refuse samples that are more than the core counts, before they are read."""
+    if points.shape[0] > _MOST_ROWS:
+        raise ValueError(f"X has {points.shape[0]} rows, may have {_MOST_ROWS} at the most")
+
+
 def check_samples(points: AnyPoints, kernel: _core.CompiledKernel | None, n_threads: int) -> float:
     """Refuse NaN and infinity by their place among all samples, before there are strips.
 
     Returns the largest absolute value where samples are rows of numbers, else 0.
     """
-    if points.shape[0] > _MOST_ROWS:
-        raise ValueError(f"X has {points.shape[0]} rows, may have {_MOST_ROWS} at the most")
+    refuse_many(points)
     if _is_table(points):
         assert kernel is not None  # only kernel objects read strings
         _core.diag(kernel, points, None, n_threads)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from kcore import _core
-from kcore._kernel_maps import as_type, refuse_asymmetric, rows_of
+from kcore._kernel_maps import as_type, refuse_asymmetric, refuse_many, rows_of
 from kcore._kernelized import UserKernel, call_kernel, check_values
 from kcore._points import as_scipy
 from kcore._validate import (
@@ -317,6 +317,7 @@ def _of_matrix(given: Any) -> _Source:
 
 def _of_kernel(kernel: Kernel, X: Any) -> _Source:
     points = kernel._read(X, "X")
+    refuse_many(points)
     bound = kernel._bound_to(X, points)
     points = as_type(points if bound is None else bound.points, np.dtype(np.float64))
     compiled = kernel._compile(bound)
@@ -333,6 +334,7 @@ def _of_function(function: Any, X: Any) -> _Source:
     objects = as_objects(X)
     samples: Any = as_points(X, "X") if objects is None else objects
     if objects is None:
+        refuse_many(samples)
         check_finite(samples)
     others = as_scipy(samples)
 

@@ -44,6 +44,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "function": lambda: lambda A, B: np.ones((A.shape[0], B.shape[0])),
     "kernels": lambda: [kernels.RBF(), kernels.Linear()],
     "text": lambda: "RBF(gamma=0.5) + 2 * Linear()",
+    "weights": lambda: np.ones((hostile.N, hostile.N)),
 }
 
 CHAINS = (kernels.Sum, kernels.Product)  # they take any number of operands, of any names
@@ -137,9 +138,14 @@ def _methods(name: str, owner: Any) -> list[Entry]:
         is_public = not method.startswith("_") or method == "__call__"
         if method == "feature_map" and owner not in MAPPED:
             continue
+        if method == "gradient" and owner is kernels.Periodic:  # has none
+            continue
         if is_own and is_public and inspect.isfunction(value):
             parameters = _names(owner) if hasattr(owner, "fit") else ()
-            found.append(Entry(f"{name}.{method}", value, owner, _names(value)[1:], parameters))
+            arguments = _names(value)[1:]
+            if method == "gradient":  # its weights must have the shape of what else it gets
+                arguments = ("weights", "log", "n_jobs")
+            found.append(Entry(f"{name}.{method}", value, owner, arguments, parameters))
     return found
 
 
@@ -207,6 +213,8 @@ def run(entry: Entry, me: Any, values: dict[str, Any]) -> Any:
         if name in values:
             setattr(me, name, values[name])
     given = _good(entry.call, entry.arguments)
+    if entry.name.endswith(".gradient"):
+        given["X"] = hostile.good_samples()
     if isinstance(me, kernels.Delta):
         given |= {name: hostile.good_strings() for name in ("X", "Z") if name in given}
     if isinstance(me, HISTOGRAM_KERNELS):

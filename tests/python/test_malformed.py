@@ -125,6 +125,7 @@ OTHERS = {
     "coef": np.ones(D),
     "K_or_kernel": RBF(),
     "kernels": [RBF(), Linear()],
+    "weights": np.ones((len(DENSE), len(DENSE))),
 }
 
 

@@ -10,8 +10,9 @@
 
 #include "kernel/kc_leaf.h"
 
-/* A sub-block of an expression: 64 kB of f32 per operand. */
-#define EXPR_ROWS 32
+/* A sub-block of an expression: 24 kB of f32 per operand, two tiles of rows.  Blocks of 32 rows,
+ * which are no multiple of a tile, took a tenth longer. */
+#define EXPR_ROWS 12
 #define EXPR_COLS 512
 
 /* What a node costs a value beyond its base, in multiply-adds: exp and the like. */
