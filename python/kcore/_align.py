@@ -19,6 +19,7 @@ from kcore import _core
 from kcore._combinations import Scaled, Sum
 from kcore._kernel import Kernel, check_kernel
 from kcore._points import take_rows
+from kcore._targets import as_column
 from kcore._validate import as_reals, brief, refuse_non_finite
 
 _BLOCK_VALUES = 1 << 18  # of all kernels together
@@ -146,7 +147,7 @@ def _targets_of(y: Any, n_samples: int, task: str) -> _Array:
     """Return what is to be aligned with, centred: a column for each class, or one of targets."""
     if not (isinstance(task, str) and task in _TASKS):
         raise ValueError(f"task must be one of {', '.join(map(repr, _TASKS))}, got {brief(task)}")
-    values = np.asarray(y)
+    values = as_column(y)
     if values.shape != (n_samples,):
         raise ValueError(
             f"y must have shape ({n_samples},), a value for each row of X, got shape {values.shape}"

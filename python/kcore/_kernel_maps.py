@@ -49,7 +49,7 @@ _STRIP = 1 << 21  # kernel values that are made at once
 _ROUNDED = 1e-5
 _EXACT = 1e-9
 
-_MOST_ROWS = 2**31 - 1
+_MOST = 2**31 - 1
 
 _LARGEST = 1e12  # of samples that are read as float32: squares and their sums stay finite
 
@@ -85,8 +85,9 @@ def _is_table(points: AnyPoints) -> bool:
 
 def refuse_many(points: AnyPoints) -> None:
     """Refuse samples that are more than the core counts, before they are read."""
-    if points.shape[0] > _MOST_ROWS:
-        raise ValueError(f"X has {points.shape[0]} rows, may have {_MOST_ROWS} at the most")
+    for n, what in zip(points.shape, ("rows", "columns"), strict=False):
+        if n > _MOST:
+            raise ValueError(f"X has {n} {what}, may have {_MOST} at the most")
 
 
 def check_samples(points: AnyPoints, kernel: _core.CompiledKernel | None, n_threads: int) -> float:

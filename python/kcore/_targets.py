@@ -35,7 +35,7 @@ def as_targets(y: Any, n_samples: int) -> NDArray[np.float64]:
     if type(y) is np.ndarray and y.dtype is _FLOAT64 and y.ndim == 1 and y.flags.c_contiguous:
         targets = y
     else:
-        targets = _as_floats(_column(y), "y")
+        targets = _as_floats(as_column(y), "y")
     _check_length(targets, "y", n_samples)
     if not _are_finite(targets):
         _refuse_non_finite(targets, "y")
@@ -66,7 +66,7 @@ def as_weights(
 
 def as_labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return (classes, codes): the distinct labels, sorted, and the place of each label there."""
-    labels = y if type(y) is np.ndarray and y.ndim == 1 else _column(y)
+    labels = y if type(y) is np.ndarray and y.ndim == 1 else as_column(y)
     _check_length(labels, "y", n_samples)
     kind = labels.dtype.kind
     if kind in "biufUS":
@@ -134,7 +134,7 @@ def as_flat_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _column(y: Any) -> NDArray[Any]:
+def as_column(y: Any) -> NDArray[Any]:
     """Return `y` as a 1-D array; one column of a table is taken with a warning."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None")

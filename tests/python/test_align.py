@@ -108,7 +108,11 @@ def test_samples_may_be_sparse_or_tables(rng):
         ({"kernels": [RBF(), 3]}, TypeError, r"kernels\[1\] must be a Kernel, got 3"),
         ({"kernels": {"a__b": RBF(), "c": RBF()}}, ValueError, "'a__b' cannot name"),
         ({"y": [1, 1, 1, 1]}, ValueError, "y is the same for all samples"),
-        ({"y": [1, 2]}, ValueError, r"y must have shape \(4,\), got shape \(2,\)"),
+        (
+            {"y": [1, 2]},
+            ValueError,
+            r"y must have shape \(4,\), a value for each row of X, got",
+        ),
         ({"y": [0.5, 1, np.nan, 2]}, ValueError, "y: sample 2 is NaN"),
         ({"y": ["a", "b", "a", "b"], "task": "regression"}, TypeError, "y has dtype"),
         ({"task": "ranking"}, ValueError, "task must be one of 'auto'"),
