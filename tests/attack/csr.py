@@ -99,14 +99,19 @@ def takers() -> list[tuple[str, str]]:
         (name, argument)
         for name, entry in entries.entries().items()
         for argument in ("X", "Z")
-        if argument in entry.arguments and not _takes_strings(entry)
+        if argument in entry.arguments and not _takes_others(entry)
     ]
 
 
-def _takes_strings(entry: entries.Entry) -> bool:
-    """Whether this is a method of a kernel of strings."""
-    is_kernel = entry.owner is not None and issubclass(entry.owner, kcore.kernels.Kernel)
-    return is_kernel and bool(entries.receiver(entry)._reads_strings())
+def _takes_others(entry: entries.Entry) -> bool:
+    """Whether samples are other than any rows of numbers: strings, histograms, one, of a width."""
+    if entry.name.endswith((".inverse_transform", ".section")):
+        return True
+    if entry.owner is None or not issubclass(entry.owner, kcore.kernels.Kernel):
+        return False
+    functions = (kcore.kernels.Mapped, kcore.kernels.RankOne, kcore.kernels.Applied)
+    others = (*entries.HISTOGRAM_KERNELS, *functions)
+    return issubclass(entry.owner, others) or bool(entries.receiver(entry)._reads_strings())
 
 
 def draw(rng: np.random.Generator) -> Case:
@@ -146,6 +151,8 @@ def call_of(case: Case, matrix: Any) -> Callable[[], Any]:
     if entry.is_learner:
         if hasattr(me, "kernel"):
             me.kernel = case["kernel"]
+            if isinstance(me, kcore.maps.RandomFourierMap):  # of a few kernels alone
+                me.kernel = "rbf"
         if hasattr(me, "time_limit"):
             me.time_limit = 1.0
         with warnings.catch_warnings():
@@ -156,6 +163,8 @@ def call_of(case: Case, matrix: Any) -> Callable[[], Any]:
     values = {case["argument"]: matrix}
     if "X" in entry.arguments and case["argument"] != "X":
         values["X"] = np.ones((5, case["d"]))
+    if "K_or_kernel" in entry.arguments:
+        values["K_or_kernel"] = kcore.kernels.RBF()
     if "y" in entry.arguments:
         values["y"] = y
     if "coef" in entry.arguments:
