@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kcore import _core
 from kcore._threads import n_threads
-from kcore._validate import as_flag, as_points
+from kcore._validate import as_points, brief
 
 if TYPE_CHECKING:
     from kcore._kernel import Kernel
@@ -115,7 +115,8 @@ class Differentiable:
 def _gradient(
     kernel: Kernel, X: Any, Z: Any | None, weights: Any, log: bool, n_jobs: int | None
 ) -> dict[str, Slope]:
-    log = as_flag(log, "log")
+    if not isinstance(log, bool | np.bool_):
+        raise TypeError(f"log must be True or False, got {brief(log)}")
     x = kernel._read(X, "X")
     z = None if Z is None or Z is X else kernel._read(Z, "Z")
     if z is not None:

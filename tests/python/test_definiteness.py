@@ -1,4 +1,4 @@
-"""Learners and kernels that are not positive semi-definite: who is told, and that fits end."""
+"""Learners and kernels that are not positive semi-definite: which ones warn, and that fits end."""
 
 import warnings
 

@@ -503,7 +503,9 @@ def test_bad_weights_are_refused():
         rejects(ValueError, "weights: row 2, column 1 is ", X, weights=G)
     with pytest.raises(TypeError):
         RBF().gradient(X)
-    rejects(TypeError, "log must be True or False", X, weights=np.ones((3, 3)), log=np.ones(2))
+    for log, words in (("yes", "got 'yes'"), (np.ones(2), "got ")):
+        said = f"log must be True or False, {words}"
+        rejects(TypeError, said, X, weights=np.ones((3, 3)), log=log)
 
 
 def test_bad_samples_are_refused_as_in_a_gram_matrix():

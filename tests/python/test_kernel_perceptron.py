@@ -322,7 +322,9 @@ def test_with_the_linear_kernel_it_is_the_linear_perceptron(
         np.testing.assert_array_equal(dual.intercept_, primal.intercept_)
         assert (dual.predict(X) == primal.predict(X)).all()
     if dual.bound_ is not None:
-        assert dual.bound_ == pytest.approx(primal.bound_, rel=1e-7)
+        # Both are raised by what their own arithmetic may be off: docs of the bound say how much.
+        off = 8 * (X.shape[1] + 4 + int(dual.mistakes_.sum())) * 2.0**-53
+        assert dual.bound_ == pytest.approx(primal.bound_, rel=2 * off * (1 + primal.bound_))
 
 
 @given(data=whole_numbers(max_classes=2), rule=RULES, degree=st.integers(1, 3))
